@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
+
 
 def check_points(X: Any, name: str, *, min_points: int = 0) -> np.ndarray:
     """Return ``X`` as a finite 2-D float32 or float64 array, without a copy where it is one already.
@@ -115,3 +117,21 @@ def check_choice(value: Any, name: str, accepted: tuple[str, ...]) -> str:
 
 def _working_dtype(dtype: np.dtype) -> type:
     return np.float32 if dtype in (np.float16, np.float32) else np.float64
+
+
+def check_generator(random_state: Any) -> np.random.Generator:
+    """Turn a seed, Generator, RandomState or None into a Generator; instances share their stream."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.Generator(random_state._bit_generator)
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state must be a non-negative integer, got {random_state!r}.")
+        return np.random.default_rng(int(random_state))
+    raise TypeError(
+        "random_state must be None, an integer, a numpy Generator or a RandomState; got "
+        f"{random_state!r}."
+    )
