@@ -94,7 +94,10 @@ class BettingTotal:
         """Lower and upper bound of ``V``, simultaneously valid at all times w.p. ``1 - delta``."""
         if self._best_low <= self._best_high:
             return self._best_low, self._best_high
-        return self._low, self._high  # crossed, which has probability at most delta: the latest pair
+        return (
+            self._low,
+            self._high,
+        )  # crossed, which has probability at most delta: the latest pair
 
     @property
     def estimate(self) -> float:

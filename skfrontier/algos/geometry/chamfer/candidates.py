@@ -182,6 +182,7 @@ class ZOrderTrees:
         check_choice(projection, "projection", PROJECTIONS)
         if projection == "auto":
             projection = "gaussian" if metric.p == 2 else "stable"
+        self.metric = metric
         self.pairs = PairDistance(B, metric)
         self._n_projections = n_projections
         self._projection_kind = projection
@@ -217,7 +218,7 @@ class ZOrderTrees:
         """Grow more trees over the same points, with projections and shifts of their own."""
         return ZOrderTrees(
             self.pairs.B,
-            self.pairs.metric,
+            self.metric,
             n_trees=n_trees,
             n_projections=self._n_projections,
             random_state=random_state,

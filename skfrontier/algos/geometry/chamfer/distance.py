@@ -3,40 +3,22 @@
 import time
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, overload
+from typing import Any
 
 import numpy as np
 
 from skfrontier.algos._validation import (
     RandomState,
-    check_choice,
-    check_count,
     check_finite,
     check_generator,
-    check_interval,
     check_points,
 )
-from skfrontier.algos.geometry.chamfer.candidates import (
-    PROJECTIONS,
-    ZOrderTrees,
-    check_sampling_metric,
-)
-from skfrontier.algos.geometry.chamfer.exact import (
-    ExactSearch,
-    cheapest_exact_method,
-    exact_cost,
-    prepare_search,
-)
+from skfrontier.algos.geometry.chamfer.exact import searching_method
 from skfrontier.algos.geometry.chamfer.metric import Metric
+from skfrontier.algos.geometry.chamfer.plan import Plan, choose_method
+from skfrontier.algos.geometry.chamfer.reference import Reference
 from skfrontier.algos.geometry.chamfer.sampling import SampledSum, TermEvaluator, sample_sum
 from skfrontier.algos.geometry.chamfer.uniform import uniform_sum
-
-METHODS = ("auto", "brute", "tree", "grid", "sample", "uniform")
-BACKENDS = ("numpy", "torch")
-REDUCTIONS = ("sum", "mean")
-
-_CHEAP_EXACT = 2e9  # predicted nanoseconds up to which 'auto' does not bother to estimate
-_WORTHWHILE = 3.0  # predicted speed-up from which it does
 
 
 class OverflowWarning(UserWarning):
@@ -94,48 +76,6 @@ class ChamferResult:
     backward: "ChamferResult | None" = None
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Everything about a computation but the points: the validated public parameters."""
-
-    metric: Metric
-    method: str
-    epsilon: float  # 0: exact
-    delta: float
-    n_trees: int = 2
-    n_projections: int = 8
-    projection: str = "auto"
-    reduction: str = "sum"
-    backend: str = "numpy"
-    block_size: int = 4096
-    n_jobs: int | None = None
-
-    def __post_init__(self) -> None:
-        check_choice(self.method, "method", METHODS)
-        check_choice(self.projection, "projection", PROJECTIONS)
-        check_choice(self.reduction, "reduction", REDUCTIONS)
-        check_choice(self.backend, "backend", BACKENDS)
-        check_count(self.n_trees, "n_trees")
-        check_count(self.n_projections, "n_projections")
-        check_count(self.block_size, "block_size")
-        epsilon = 0.0 if self.epsilon is None else self.epsilon
-        object.__setattr__(
-            self, "epsilon", check_interval(epsilon, "epsilon", 0.0, 1.0, closed="left")
-        )
-        check_interval(self.delta, "delta", 0.0, 1.0, closed="neither")
-        if self.method in ("sample", "uniform"):
-            check_sampling_metric(self.metric)
-            if self.epsilon == 0:
-                raise ValueError(
-                    f"method={self.method!r} estimates and needs epsilon in (0, 1); for the exact value "
-                    "use method='auto', 'brute', 'tree' or 'grid'."
-                )
-
-
-@overload
-def chamfer_distance(A: Any, B: Any, *, return_info: Literal[True], **kwargs: Any) -> tuple[float, ChamferResult]: ...  # fmt: skip
-@overload
-def chamfer_distance(A: Any, B: Any, *, return_info: Literal[False] = ..., **kwargs: Any) -> float: ...  # fmt: skip
 def chamfer_distance(
     A: Any,
     B: Any,
@@ -290,7 +230,9 @@ def chamfer_distance(
     if not symmetric:
         if weights_B is not None:
             raise ValueError("weights_B is for symmetric=True only; A is weighted by weights.")
-        info = directed_distance(A, B, weights, plan, rng)
+        if A.shape[0]:
+            check_nonempty(B, "B")
+        info = directed_distance(A, Reference(B, plan, rng), weights, plan, rng)
     else:
         weights_B = check_weights(weights_B, B.shape[0], "weights_B")
         info = _symmetric_distance(A, B, weights, weights_B, plan, rng)
@@ -309,6 +251,12 @@ def check_pair(A: Any, B: Any, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
     return A.astype(dtype, copy=False), B.astype(dtype, copy=False)
 
 
+def check_nonempty(X: np.ndarray, name: str) -> None:
+    """Raise a ValueError unless there is a row."""
+    if X.shape[0] == 0:
+        raise ValueError(f"{name} must have at least one point, got none.")
+
+
 def check_nonzero_rows(X: np.ndarray, name: str) -> None:
     """Raise a ValueError naming the first row that has no direction."""
     nonzero = (X != 0).any(axis=1)
@@ -323,7 +271,9 @@ def check_weights(weights: Any, n: int, name: str) -> np.ndarray | None:
         return None
     array = np.asarray(weights)
     if array.dtype.kind not in "fiub" or array.shape != (n,):
-        raise ValueError(f"{name} must be {n} real numbers, got shape {array.shape}, {array.dtype}.")
+        raise ValueError(
+            f"{name} must be {n} real numbers, got shape {array.shape}, {array.dtype}."
+        )
     array = array.astype(np.float64, copy=False)
     check_finite(array, name)
     if n and (array.min() < 0 or array.max() == 0):
@@ -333,85 +283,51 @@ def check_weights(weights: Any, n: int, name: str) -> np.ndarray | None:
 
 def directed_distance(
     A: np.ndarray,
-    B: np.ndarray,
+    reference: Reference,
     weights: np.ndarray | None,
     plan: Plan,
     rng: np.random.Generator,
-    *,
-    search: ExactSearch | None = None,
-    trees: ZOrderTrees | None = None,
 ) -> ChamferResult:
-    """Distance from validated A to validated B; ``search`` and ``trees`` over B where there are any."""
+    """Distance from validated points to a reference cloud, by the method of the plan."""
     n_A, d = A.shape
     if n_A == 0:
         if plan.reduction == "mean":
             raise ValueError("A is empty: its mean distance is undefined; use reduction='sum'.")
-        return _result(_exact_sum(0.0, 0), 1.0, "exact", {}, plan)
-    if B.shape[0] == 0:
-        raise ValueError("B must have at least one point, got none.")
-    method = plan.method if plan.method != "auto" else _choose(n_A, B.shape[0], d, plan)
-    total_weight = n_A if weights is None else float(weights.sum())
+        return make_result(exactly(0.0, 0), 1.0, "exact", {}, plan)
+    n_B = reference.B.shape[0]
+    method = choose_method(n_A, n_B, d, plan) if plan.method == "auto" else plan.method
+    estimated = method in ("sample", "uniform")
+    dtype = np.result_type(A, reference.B)
     timings = {}
     start = time.perf_counter()
-    if search is None:
-        search = prepare_search(
-            B,
-            plan.metric,
-            method if method not in ("sample", "uniform") else "auto",
-            backend=plan.backend,
-            block_size=plan.block_size,
-        )
-    evaluator = TermEvaluator(A, weights, plan.metric, search, plan.n_jobs)
-    if method == "sample":
-        if trees is None:
-            trees = ZOrderTrees(
-                B,
-                plan.metric,
-                n_trees=plan.n_trees,
-                n_projections=plan.n_projections,
-                random_state=rng,
-                projection=plan.projection,
-                n_jobs=plan.n_jobs,
-            )
-        timings["prepare"] = time.perf_counter() - start
-        start = time.perf_counter()
+    search = reference.search(searching_method(d, plan.metric) if estimated else method, dtype)
+    evaluator = TermEvaluator(
+        A.astype(dtype, copy=False), weights, plan.metric, search, plan.n_jobs
+    )
+    trees = reference.trees() if method == "sample" else None
+    timings["prepare"] = time.perf_counter() - start
+    start = time.perf_counter()
+    if trees is not None:
         total = sample_sum(
             evaluator,
             trees,
             epsilon=plan.epsilon,
             delta=plan.delta,
             random_state=rng,
-            finish_cost=exact_cost(n_A, B.shape[0], d, plan.metric, search.method),
         )
-        method = "exact" if total.exact else "sample"
     elif method == "uniform":
         total = uniform_sum(evaluator, epsilon=plan.epsilon, delta=plan.delta, random_state=rng)
     else:
-        terms = evaluator.all_exact()
-        total = _exact_sum(float(terms.sum()), n_A)
+        total = exactly(float(evaluator.all_exact().sum()), n_A)
     timings["search"] = time.perf_counter() - start
-    return _result(total, total_weight, method, timings, plan)
+    if estimated and total.exact:
+        method = "exact"
+    total_weight = n_A if weights is None else float(weights.sum())
+    return make_result(total, total_weight, method, timings, plan)
 
 
-def _choose(n_A: int, n_B: int, d: int, plan: Plan) -> str:
-    """Method predicted to be fastest; a fixed formula, so that the choice never depends on load."""
-    exact_method = cheapest_exact_method(n_A, n_B, d, plan.metric)
-    if plan.epsilon == 0 or not 1 <= plan.metric.p <= 2:
-        return exact_method
-    exact = exact_cost(n_A, n_B, d, plan.metric, exact_method)
-    if exact <= _CHEAP_EXACT or sampling_cost(n_A, n_B, d, plan) > exact / _WORTHWHILE:
-        return exact_method
-    return "sample"
-
-
-def sampling_cost(n_A: int, n_B: int, d: int, plan: Plan) -> float:
-    """Predicted nanoseconds of the sampler on data whose candidates are good."""
-    candidates = (n_A + n_B) * plan.n_trees * (300.0 + 3.0 * d)
-    searches = 64.0 + 0.16 / plan.epsilon**2
-    return candidates + searches * exact_cost(1, n_B, d, plan.metric, "brute")
-
-
-def _exact_sum(value: float, n: int) -> SampledSum:
+def exactly(value: float, n: int) -> SampledSum:
+    """Sum of ``n`` terms that were all computed."""
     return SampledSum(
         value=value,
         low=value,
@@ -424,9 +340,10 @@ def _exact_sum(value: float, n: int) -> SampledSum:
     )
 
 
-def _result(
+def make_result(
     total: SampledSum, total_weight: float, method: str, timings: dict[str, float], plan: Plan
 ) -> ChamferResult:
+    """Reduce a sum as the plan says and state how sure it is."""
     scale = 1.0 / total_weight if plan.reduction == "mean" else 1.0
     value, low, high = total.value * scale, total.low * scale, total.high * scale
     _warn_overflow(value)
@@ -462,11 +379,11 @@ def _symmetric_distance(
     rng: np.random.Generator,
 ) -> ChamferResult:
     """Both directions, each at half of ``delta``, so that both hold at once."""
-    if A.shape[0] == 0 or B.shape[0] == 0:
-        raise ValueError("A and B must both have at least one point for the symmetric distance.")
+    check_nonempty(A, "A")
+    check_nonempty(B, "B")
     half = replace(plan, delta=plan.delta / 2)
-    forward = directed_distance(A, B, weights, half, rng)
-    backward = directed_distance(B, A, weights_B, half, rng)
+    forward = directed_distance(A, Reference(B, half, rng), weights, half, rng)
+    backward = directed_distance(B, Reference(A, half, rng), weights_B, half, rng)
     value = forward.value + backward.value
     low, high = forward.ci_low + backward.ci_low, forward.ci_high + backward.ci_high
     _warn_overflow(value)

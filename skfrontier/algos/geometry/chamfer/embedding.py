@@ -80,9 +80,7 @@ def lopsided_embedding(
     return X @ (stable / (n_components * mean_absolute_stable(p))).astype(X.dtype)
 
 
-def toeplitz_fjlt(
-    X: Any, n_components: int, *, random_state: RandomState = None
-) -> np.ndarray:
+def toeplitz_fjlt(X: Any, n_components: int, *, random_state: RandomState = None) -> np.ndarray:
     """Reduce the dimension by a random signed Toeplitz matrix, applied by FFT.
 
     Parameters
@@ -127,9 +125,7 @@ def toeplitz_fjlt(
     """
     X = check_points(X, "X")
     n_components = check_count(n_components, "n_components")
-    signs, diagonals = toeplitz_signs(
-        X.shape[1], n_components, check_generator(random_state)
-    )
+    signs, diagonals = toeplitz_signs(X.shape[1], n_components, check_generator(random_state))
     return apply_toeplitz(X, signs, diagonals)
 
 

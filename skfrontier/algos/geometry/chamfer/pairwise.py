@@ -1,6 +1,7 @@
 """Distances of given pairs of rows, and the best of a few candidates for each query."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -111,7 +112,7 @@ def row_chunks(n_rows: int, n_jobs: int | None, *, longest: int | None = None) -
     if longest is not None:
         n_chunks = max(n_chunks, -(-n_rows // longest))
     edges = np.linspace(0, n_rows, n_chunks + 1).astype(int)
-    return [slice(i, j) for i, j in zip(edges[:-1], edges[1:], strict=True) if i < j]
+    return [slice(i, j) for i, j in pairwise(edges) if i < j]
 
 
 @njit(fastmath=_SUM_FLAGS, error_model="numpy")

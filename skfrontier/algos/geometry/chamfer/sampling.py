@@ -11,7 +11,7 @@ import numpy as np
 
 from skfrontier.algos.geometry.chamfer.betting import BettingTotal
 from skfrontier.algos.geometry.chamfer.candidates import ZOrderTrees
-from skfrontier.algos.geometry.chamfer.exact import ExactSearch, exact_cost
+from skfrontier.algos.geometry.chamfer.exact import ExactSearch
 from skfrontier.algos.geometry.chamfer.metric import Metric
 
 FIRST_BATCH, LARGEST_BATCH = 32, 4096
@@ -110,24 +110,38 @@ class TermEvaluator:
         """Terms of the given rows by exact nearest-neighbour search."""
         distances, _ = self.search.query(self.A[rows], n_jobs=self.n_jobs)
         weights = None if self.weights is None else self.weights[rows]
-        return self._terms(distances, weights)
+        return weighted_terms(distances, weights, self.metric.power)
 
     def all_exact(self) -> np.ndarray:
         """Terms of all rows by exact nearest-neighbour search."""
         distances, _ = self.search.query(self.A, n_jobs=self.n_jobs)
-        return self._terms(distances, self.weights)
+        return weighted_terms(distances, self.weights, self.metric.power)
 
     def bounds(self, trees: ZOrderTrees, window: int = 1) -> np.ndarray:
         """Upper bounds of all terms from the candidates of the trees."""
-        _, distances = trees.query(self.A, window=window, n_jobs=self.n_jobs)
-        # The exact search sums in another order: never let rounding put it above its bound.
-        distances *= 1 + (self.A.shape[1] + 8) * 2.0**-50
-        return self._terms(distances, self.weights)
+        return bound_terms(self.A, self.weights, trees, window=window, n_jobs=self.n_jobs)
 
-    def _terms(self, distances: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        with np.errstate(over="ignore"):  # reported once, by the sum
-            terms = distances if self.metric.power == 1 else distances**self.metric.power
-            return terms if weights is None else terms * weights
+
+def weighted_terms(distances: np.ndarray, weights: np.ndarray | None, power: float) -> np.ndarray:
+    """Return ``weights * distances ** power``."""
+    with np.errstate(over="ignore"):  # reported once, by the sum
+        terms = distances if power == 1 else distances**power
+        return terms if weights is None else terms * weights
+
+
+def bound_terms(
+    A: np.ndarray,
+    weights: np.ndarray | None,
+    trees: ZOrderTrees,
+    *,
+    window: int = 1,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Upper bounds of the terms of all rows of A, from the candidates of the trees."""
+    _, distances = trees.query(A, window=window, n_jobs=n_jobs)
+    # The exact search sums in another order: never let rounding put it above its bound.
+    distances *= 1 + (A.shape[1] + 8) * 2.0**-50
+    return weighted_terms(distances, weights, trees.metric.power)
 
 
 def sample_sum(
@@ -137,9 +151,10 @@ def sample_sum(
     epsilon: float,
     delta: float,
     random_state: np.random.Generator,
-    finish_cost: float,
 ) -> SampledSum:
     """Estimate the sum of all terms to within ``1 +- epsilon`` with probability ``1 - delta``.
+
+    Where drawing would need more searches than there are terms left, the rest is computed exactly.
 
     Parameters
     ----------
@@ -151,15 +166,10 @@ def sample_sum(
         Relative error, and probability of missing it.
     random_state : Generator
         Source of the draws (and of finer trees, where needed).
-    finish_cost : float
-        Cost of computing all terms exactly, in the unit of ``exact_cost``: the sampler gives up and
-        finishes exactly where it would take longer.
     """
     remainder = Remainder(evaluator.bounds(trees))
     total = BettingTotal(epsilon, delta)
     upper_bound = remainder.ceiling
-    n_B, d = evaluator.search.B.shape
-    query_cost = exact_cost(1, n_B, d, evaluator.metric, evaluator.search.method)
     n_refinements = 0
 
     # Expected in the first batch anyway: known from the start they cost nothing and add no variance.
@@ -180,17 +190,13 @@ def sample_sum(
                 exact=False,
             )
         settled = total.n_recent >= _SETTLING_DRAWS
-        if (
-            settled
-            and n_refinements < _MAX_REFINEMENTS
-            and total.mean < _LOOSE * remainder.ceiling
-        ):
+        if settled and n_refinements < _MAX_REFINEMENTS and total.mean < _LOOSE * remainder.ceiling:
             n_refinements += 1
             finer = trees.another(_REFINED_TREES, random_state, n_jobs=evaluator.n_jobs)
             remainder.tighten(evaluator.bounds(finer, _REFINED_WINDOW))
             total.restart()
         elif remainder.n_exact >= remainder.terms.size / 2 or (
-            settled and _draws_needed(total) * query_cost > finish_cost
+            settled and _draws_needed(total) > np.count_nonzero(~remainder.known)
         ):
             rest = np.flatnonzero(~remainder.known)
             remainder.reveal(rest, evaluator.exact(rest))

@@ -91,7 +91,8 @@ def sum_from_slots(
     slots: WeightedSlots,
     exact_terms: Callable[[np.ndarray], np.ndarray],
     *,
-    epsilon: float, delta: float
+    epsilon: float,
+    delta: float,
 ) -> SampledSum:
     """Estimate the sum of all terms of the stream from the slots.
 
