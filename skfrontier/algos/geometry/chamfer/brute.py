@@ -24,8 +24,9 @@ from skfrontier.algos.geometry.chamfer.scaling import (
     row_norms,
     unit_scale,
 )
+from skfrontier.algos.geometry.chamfer.vector_min import vector_min
 
-ROWS = 256  # queries in one matrix product
+ROWS, MOST_ROWS = 512, 4096  # queries in one matrix product: usual, and for few references
 ENTRIES = 2**18  # entries of one matrix product: they stay in the second-level cache
 CHUNK = 64  # entries that share one lower bound
 
@@ -67,7 +68,10 @@ class BruteSearch:
         return distances, index
 
     def _query_counting(self, A: np.ndarray, n_jobs: Any = None) -> tuple[np.ndarray, ...]:
-        return map_blocks(self._query_block, A, max(ROWS, ENTRIES // len(self._B)), n_jobs)
+        return map_blocks(self._query_block, A, self._block_rows(), n_jobs)
+
+    def _block_rows(self) -> int:
+        return min(max(ROWS, ENTRIES // len(self._B)), MOST_ROWS)
 
     def _query_block(self, A: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the distances, the rows and the number of rechecked pairs, (1,)."""
@@ -185,32 +189,35 @@ def _scan(products, squares, lengths, spread, bend, margin, upper, candidates):
     ``upper`` keeps the best upper bound of each query from one block of references to the next.
     """
     n_rows, n_cols = products.shape
-    n_chunks = (n_cols + CHUNK - 1) // CHUNK
-    lows = np.empty(n_chunks, products.dtype)
-    one = bend - bend + 1
-    above = one + bend
-    below = one - bend
+    lows = np.empty((n_cols + CHUNK - 1) // CHUNK, products.dtype)
+    infinity = products.dtype.type(np.inf)
+    above = products.dtype.type(1) + bend
+    below = products.dtype.type(1) - bend
     count = 0
     for i in range(n_rows):
-        best = upper[i]
         width = spread[i]
-        for c in range(n_chunks):
-            low = upper.dtype.type(np.inf)
-            for j in range(c * CHUNK, min(c * CHUNK + CHUNK, n_cols)):
-                v = products[i, j]
-                t = width * lengths[j]
-                lower = v - t + below * squares[j]
-                higher = v + t + above * squares[j]
-                low = lower if lower < low else low
-                best = higher if higher < best else best
+        best = upper[i]
+        for c in range(lows.shape[0]):
+            first = c * CHUNK
+            v = products[
+                i, first : first + CHUNK
+            ]  # slices start at 0: no test for negative indices
+            length = lengths[first : first + CHUNK]
+            square = squares[first : first + CHUNK]
+            low = infinity
+            high = infinity
+            for j in range(v.shape[0]):
+                t = width * length[j]
+                low = vector_min(low, v[j] - t + below * square[j])
+                high = vector_min(high, v[j] + t + above * square[j])
             lows[c] = low
+            best = vector_min(best, high)
         upper[i] = best
         limit = best + margin[i]
-        for c in range(n_chunks):
+        for c in range(lows.shape[0]):
             if lows[c] <= limit:
                 for j in range(c * CHUNK, min(c * CHUNK + CHUNK, n_cols)):
-                    lower = products[i, j] - width * lengths[j] + below * squares[j]
-                    if lower <= limit:
+                    if products[i, j] - width * lengths[j] + below * squares[j] <= limit:
                         candidates[0, count] = i
                         candidates[1, count] = j
                         count += 1
