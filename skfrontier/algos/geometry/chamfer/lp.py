@@ -51,7 +51,9 @@ class LpSearch:
         self._B = read_only_rows(B)
         self._peak = peak_magnitude(B)
         self._scale = mild_scale(self._peak, B.dtype)
-        self._points = self._B if self._scale == 1.0 else read_only_rows(B * B.dtype.type(self._scale))
+        self._points = (
+            self._B if self._scale == 1.0 else read_only_rows(B * B.dtype.type(self._scale))
+        )
 
     def query(self, A: np.ndarray, n_jobs: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the distance (float64) and the row number of the nearest reference of each row."""
