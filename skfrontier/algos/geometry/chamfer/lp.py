@@ -13,12 +13,12 @@ from skfrontier.algos._numba import njit
 from skfrontier.algos.geometry.chamfer.blocks import map_blocks
 from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.power_sums import (
-    POWER_ERROR_32,
-    POWER_ULPS,
+    POLYNOMIAL_ERROR,
     QUARTER_POWERS,
+    ROOT_ULPS,
     absolute_sums,
-    power_sums_32,
-    power_sums_64,
+    polynomial_sums_32,
+    polynomial_sums_64,
     quarter_sums,
 )
 from skfrontier.algos.geometry.chamfer.recheck import recheck_power
@@ -115,10 +115,9 @@ def _tolerance(p: float, d: int, dtype: np.dtype) -> tuple[Any, float]:
     below the floor may have lost everything to underflow.
     """
     eps = float(np.finfo(dtype).eps)
-    power_error = POWER_ULPS * eps
-    if dtype == np.float32 and p != 1.0 and p not in QUARTER_POWERS:
-        power_error = POWER_ERROR_32
-    exact = 2 * (d + 2 * POWER_ULPS) * float(np.finfo(np.float64).eps)
+    by_roots = p == 1.0 or p in QUARTER_POWERS
+    power_error = ROOT_ULPS * eps if by_roots else POLYNOMIAL_ERROR
+    exact = 2 * (d + 8) * float(np.finfo(np.float64).eps)
     floor = d * (2.0**-100 if dtype == np.float32 else 2.0**-960)
     return dtype.type(1 + 2 * (power_error + (d + 8) * eps / 2) + exact + eps), floor
 
@@ -129,9 +128,9 @@ def _fill_sums(queries: np.ndarray, points: np.ndarray, p: float, sums: np.ndarr
     elif p in QUARTER_POWERS:
         quarter_sums(queries, points, QUARTER_POWERS[p], sums)
     elif queries.dtype == np.float32:
-        power_sums_32(queries, points, np.float32(p), sums)
+        polynomial_sums_32(queries, points, np.float32(p), sums)
     else:
-        power_sums_64(queries, points, p, sums)
+        polynomial_sums_64(queries, points, p, sums)
 
 
 # nnan, nsz: sums of powers of bounded numbers are neither NaN nor negative.

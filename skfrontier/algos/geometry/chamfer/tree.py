@@ -48,8 +48,10 @@ class TreeSearch:
         self.metric = metric
         self._B = B
         self._scale = 1.0 if metric.angular else mild_scale(peak_magnitude(B), np.dtype(np.float32))
-        self._tree = cKDTree(self._points(B))
-        self._distinct: tuple[cKDTree, np.ndarray] | None = None
+        points = self._points(B)
+        # A leaf cannot split equal points: many copies of few points would make it a long list.
+        self._distinct = _distinct_tree(points) if _repeats_itself(points) else None
+        self._tree = cKDTree(points) if self._distinct is None else None
 
     def query(self, A: np.ndarray, n_jobs: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the distance (float64) and the row number of the nearest reference of each row."""
@@ -59,13 +61,16 @@ class TreeSearch:
             return distances, index
         order = spatial_order(A)
         points = self._points(A[order])
+        unclear = np.zeros(len(A), bool)
+        if not self.metric.angular and peak_magnitude(points) > REACH:
+            unclear = np.abs(points).max(axis=1) > REACH
+            points[unclear] = 0.0
         found, rows = self._nearest(points, effective_n_jobs(n_jobs))
         if self.metric.angular:
             unclear = found > NEARLY_OPPOSITE
-            found = 2.0 * np.arctan2(found, np.linalg.norm(points + self._tree.data[rows], axis=1))
-            found /= np.pi
+            sums = np.linalg.norm(points + self._points(self._B[rows]), axis=1)
+            found = 2.0 * np.arctan2(found, sums) / np.pi
         else:
-            unclear = np.abs(points).max(axis=1) > REACH
             found /= self._scale
         distances[order], index[order] = found, rows
         if unclear.any():
@@ -83,36 +88,47 @@ class TreeSearch:
 
     def _nearest(self, points: np.ndarray, workers: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the least distances and, among equals, the lowest row numbers."""
-        points = np.where(np.abs(points) > REACH, 0.0, points)  # such rows are replaced afterwards
+        if self._tree is None:
+            return self._nearest_distinct(points, workers)
         if self._tree.n == 1:
             found, rows = self._tree.query(points, k=[1], p=self.metric.p, workers=workers)
             return found[:, 0], rows[:, 0]
         found, rows = self._tree.query(points, k=2, p=self.metric.p, workers=workers)
-        least, nearest = found[:, 0], rows[:, 0]
+        least, nearest = found[:, 0].copy(), rows[:, 0].copy()
         tied = np.flatnonzero(found[:, 1] <= least)
         if len(tied):
-            nearest[tied] = self._lowest_rows(points[tied], workers)
+            least[tied], nearest[tied] = self._nearest_distinct(points[tied], workers)
         return least, nearest
 
-    def _lowest_rows(self, points: np.ndarray, workers: int) -> np.ndarray:
-        """Return the lowest row number among all references at exactly the least distance.
+    def _nearest_distinct(self, points: np.ndarray, workers: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same by a tree of the distinct references, so that a thousand copies count as one.
 
-        Asked of the distinct references, so that a thousand copies of one count as one.
+        Asks for more and more neighbours until one is farther than the nearest.
         """
         if self._distinct is None:
-            distinct, first = np.unique(self._tree.data, axis=0, return_index=True)
-            self._distinct = cKDTree(distinct), first
-        tree, first = self._distinct
-        lowest = np.empty(len(points), np.intp)
+            self._distinct = _distinct_tree(self._tree.data)
+        tree, first_rows = self._distinct
+        least, lowest = np.empty(len(points)), np.empty(len(points), np.intp)
         open_rows = np.arange(len(points))
         k = 2
         while len(open_rows):
             k = min(k, tree.n)
-            found, rows = tree.query(
-                points[open_rows], k=np.arange(1, k + 1), p=self.metric.p, workers=workers
-            )
+            wanted = np.arange(1, k + 1)
+            found, rows = tree.query(points[open_rows], k=wanted, p=self.metric.p, workers=workers)
             equal = found <= found[:, :1]
-            lowest[open_rows] = np.where(equal, first[rows], np.iinfo(np.intp).max).min(axis=1)
+            least[open_rows] = found[:, 0]
+            lowest[open_rows] = np.where(equal, first_rows[rows], self._B.shape[0]).min(axis=1)
             open_rows = open_rows[equal[:, -1]] if k < tree.n else open_rows[:0]
             k *= 4
-        return lowest
+        return least, lowest
+
+
+def _repeats_itself(points: np.ndarray) -> bool:
+    sample = points[:: max(1, len(points) // 512)]
+    return len(points) > 512 and len(np.unique(sample, axis=0)) < 0.75 * len(sample)
+
+
+def _distinct_tree(points: np.ndarray) -> tuple[cKDTree, np.ndarray]:
+    """Return a tree of the distinct rows and the lowest row number of each."""
+    distinct, first_rows = np.unique(points, axis=0, return_index=True)
+    return cKDTree(distinct), first_rows
