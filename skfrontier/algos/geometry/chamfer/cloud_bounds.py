@@ -1,7 +1,7 @@
 """One small cloud at a time: nearest distances by direct differences, and cheap lower bounds of them.
 
-Everything is float64 and reads the cloud by columns, (n_features, n_points): the inner loops run over
-points and fill vectors even with two or three features.
+Everything is float64 and reads the cloud by columns, (n_features, n_points): the inner loops run
+over points and fill vectors even with two or three features.
 """
 
 from dataclasses import dataclass
@@ -120,7 +120,7 @@ def _farthest_point_cells(columns, p, centres, radii):
             if to_centre[j] < nearest[j]:
                 nearest[j] = to_centre[j]
                 cell[j] = c
-        chosen = np.argmax(nearest)
+        chosen = int(np.argmax(nearest))
     for j in range(n):
         radii[cell[j]] = max(radii[cell[j]], nearest[j])
 

@@ -153,9 +153,7 @@ class CloudIndex:
         """Return a cloud validated: finite, not empty, with the right number of features."""
         points = check_points(cloud, name, min_points=1)
         if points.shape[1] != self.n_features:
-            raise ValueError(
-                f"{name} must have {self.n_features} features, got {points.shape[1]}."
-            )
+            raise ValueError(f"{name} must have {self.n_features} features, got {points.shape[1]}.")
         if self.metric.angular:
             check_nonzero_rows(points, name)
         return points

@@ -55,17 +55,17 @@ n_features) or pair (points, offsets)
     Raises
     ------
     ValueError
-        If a cloud is not a finite, real, 2-D array, the numbers of features differ, a cloud is empty
-        that may not be (of ``Y``; of ``X`` with 'mean' or ``symmetric``), a row is zero with
+        If a cloud is not a finite, real, 2-D array, the numbers of features differ, a cloud is
+        empty that may not be (of ``Y``; of ``X`` with 'mean' or ``symmetric``), a row is zero with
         'angular', or a parameter is out of its range.
 
     Notes
     -----
     Guaranteed: the values are those of float64 differences of the given coordinates, see
-    `nearest_distances`. Each cloud of ``Y`` is prepared once and all points of ``X`` are searched in it,
-    by whichever exact method a fixed cost formula predicts to be cheapest; with matrix products the
-    work is ``n_points(X) n_points(Y) n_features``, and memory beyond the inputs is a few megabytes and
-    one float64 per point of ``X``.
+    `nearest_distances`. Each cloud of ``Y`` is prepared once and all points of ``X`` are searched
+    in it, by whichever exact method a fixed cost formula predicts to be cheapest; with matrix
+    products the work is ``n_points(X) n_points(Y) n_features``, and memory beyond the inputs is a
+    few megabytes and one float64 per point of ``X``.
 
     Examples
     --------

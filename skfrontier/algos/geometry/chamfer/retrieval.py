@@ -81,14 +81,14 @@ n_points, n_features) or pair (points, offsets)
 
     Notes
     -----
-    'exact' is guaranteed: a reference is abandoned only when the part of its distance that is known,
-    plus lower bounds (from its box and the balls of its farthest-point cells) for the points not yet
-    evaluated, exceeds the k-th best. How much is saved depends on the data; with three-dimensional
-    shapes about three quarters. 'race' drops a reference once its mean over a random part of the
-    points, less 3.5 standard errors, exceeds the k-th least mean plus 3.5 standard errors; the
-    distances that it returns are exact, the choice is not certain. Points are compared directly in
-    float64, which suits small clouds in few dimensions; for wide vectors `chamfer_matrix` with its
-    matrix products can be faster although it evaluates everything.
+    'exact' is guaranteed: a reference is abandoned only when the part of its distance that is
+    known, plus lower bounds (from its box and the balls of its farthest-point cells) for the points
+    not yet evaluated, exceeds the k-th best. How much is saved depends on the data; with
+    three-dimensional shapes about three quarters. 'race' drops a reference once its mean over a
+    random part of the points, less 3.5 standard errors, exceeds the k-th least mean plus 3.5
+    standard errors; the distances that it returns are exact, the choice is not certain. Points are
+    compared directly in float64, which suits small clouds in few dimensions; for wide vectors
+    `chamfer_matrix` with its matrix products can be faster although it evaluates everything.
 
     Examples
     --------
