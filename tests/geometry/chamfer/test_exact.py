@@ -77,7 +77,9 @@ def test_auto_takes_the_cheapest():
     assert isinstance(prepare_search(rng.random((5000, 50)), metric), BruteSearch)
     assert isinstance(prepare_search(rng.random((50_000, 4)), metric), TreeSearch)
     assert isinstance(prepare_search(rng.random((50, 9)), Metric(1.0, 1.0, False)), LpSearch)
-    assert isinstance(prepare_search(rng.random((50_000, 2)), Metric(np.inf, 1.0, False)), TreeSearch)
+    assert isinstance(
+        prepare_search(rng.random((50_000, 2)), Metric(np.inf, 1.0, False)), TreeSearch
+    )
     tight = 1e3 * rng.random((9, 3))[rng.integers(9, size=20_000)] + 1e-4 * rng.random((20_000, 3))
     assert isinstance(prepare_search(tight, metric), TreeSearch)
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from skfrontier.algos.geometry.chamfer.clouds import Clouds, pack_clouds
-from skfrontier.algos.geometry.chamfer.matrix import chamfer_matrix
+from skfrontier.algos.geometry.chamfer.matrix import DIRECT_POINTS, chamfer_matrix
 
 
 def ragged(seed, sizes, d=3, dtype=np.float64):
@@ -39,6 +39,22 @@ def test_angular_matrix():
     u, v = (c / np.linalg.norm(c, axis=1, keepdims=True) for c in (X[1], Y[2]))
     expected = (2 * np.arctan2(cdist(u, v), cdist(u, -v)) / np.pi).min(axis=1).mean()
     np.testing.assert_allclose(found[1, 2], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [2.0**-560, 2.0**500])
+@pytest.mark.parametrize("d", [3, 20])
+def test_any_scale(scale, d):
+    X, Y = ragged(7, (50, 20), d), ragged(8, (30, 40), d)
+    found = chamfer_matrix([x * scale for x in X], [y * scale for y in Y])
+    np.testing.assert_allclose(found / scale, chamfer_matrix(X, Y), rtol=1e-12)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, np.inf])
+def test_large_and_small_clouds_in_few_dimensions(p):
+    X, Y = ragged(9, (50, 20), 2), ragged(10, (DIRECT_POINTS + 1, DIRECT_POINTS), 2)
+    norm = {"metric": "chebyshev"} if np.isinf(p) else {"metric": "minkowski", "p": p}
+    expected = [[cdist(x, y, **norm).min(axis=1).mean() for y in Y] for x in X]
+    np.testing.assert_allclose(chamfer_matrix(X, Y, p=p), expected, rtol=1e-12)
 
 
 def test_with_itself():

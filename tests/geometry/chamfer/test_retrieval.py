@@ -177,5 +177,9 @@ def test_bad_input():
         nearest_clouds([np.ones((1, 3)), np.empty((0, 3))], index, 1)
     with pytest.raises(ValueError, match="3 features"):
         nearest_clouds([np.ones((1, 2))], index, 1)
+    with pytest.raises(ValueError, match="Rescale"):
+        nearest_clouds([np.full((1, 3), 1e-170)], index, 1)
+    with pytest.raises(ValueError, match="p=3"):
+        index_of([np.ones((1, 2))], metric="minkowski", p=3.0)
     with pytest.raises(ValueError, match=r"cloud\[0\]"):
         index_of([np.zeros((1, 2))], metric="angular")

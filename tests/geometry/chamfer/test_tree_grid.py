@@ -66,8 +66,12 @@ def test_ties_go_to_the_lowest_row(make):
 @given(
     st.integers(1, 3).flatmap(
         lambda d: st.tuples(
-            hnp.arrays(float, st.tuples(st.integers(1, 40), st.just(d)), elements=st.integers(-9, 9)),
-            hnp.arrays(float, st.tuples(st.integers(1, 40), st.just(d)), elements=st.integers(-9, 9)),
+            hnp.arrays(
+                float, st.tuples(st.integers(1, 40), st.just(d)), elements=st.integers(-9, 9)
+            ),
+            hnp.arrays(
+                float, st.tuples(st.integers(1, 40), st.just(d)), elements=st.integers(-9, 9)
+            ),
         )
     )
 )
