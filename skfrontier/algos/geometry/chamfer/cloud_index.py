@@ -1,5 +1,6 @@
 """Reference clouds prepared for retrieval; clouds can be inserted and deleted at any time."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +12,12 @@ from skfrontier.algos.geometry.chamfer.cloud_bounds import outline as outline_of
 from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.scaling import (
     check_nonzero_rows,
+    peak_magnitude,
     read_only_rows,
     row_norms,
 )
+
+LARGEST = 1e140
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class DirectedSum:
     def value(self) -> float:
         """The weighted sum over all points."""
         self.advance(self.size - self.n_done)
-        return self.weight * float(self._costs.sum())
+        return self.weight * math.fsum(self._costs)  # correctly rounded, whatever the order
 
     @property
     def lower_bound(self) -> float:
@@ -113,6 +117,11 @@ class CloudIndex:
         Whether the distance from the reference to the query is added.
     n_cells : int, default=16
         Number of balls that outline a cloud. More make better bounds at a higher price.
+
+    Raises
+    ------
+    ValueError
+        If ``2 < p < inf``.
     """
 
     def __init__(
@@ -124,6 +133,8 @@ class CloudIndex:
         symmetric: bool = False,
         n_cells: int = 16,
     ):
+        if 2.0 < metric.p < np.inf:
+            raise ValueError(f"retrieval accepts p in [1, 2] and p=inf, got p={metric.p:g}.")
         self.n_features = n_features
         self.metric = metric
         self.reduction = reduction
@@ -156,6 +167,12 @@ class CloudIndex:
             raise ValueError(f"{name} must have {self.n_features} features, got {points.shape[1]}.")
         if self.metric.angular:
             check_nonzero_rows(points, name)
+        peak = peak_magnitude(points)
+        if peak != 0.0 and not 1.0 / LARGEST <= peak <= LARGEST:
+            raise ValueError(
+                f"the largest entry of {name} must lie between {1 / LARGEST:g} and {LARGEST:g}, "
+                f"where squares neither overflow nor vanish; got {peak:g}. Rescale all clouds."
+            )
         return points
 
     def sums_from(self, points: np.ndarray, rng: np.random.Generator) -> list[list[DirectedSum]]:

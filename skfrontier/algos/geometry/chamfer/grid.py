@@ -101,11 +101,10 @@ def _fitting_cells(
     small part of their box only, crowd in the cells and memory allows.
     """
     n = len(points)
-    side = float(extent.max()) * 2.0 or 1.0
-    while _n_cells(extent, side * SHRINK) <= n / 2:
+    longest = float(extent.max())
+    side = 2.0 * longest or 1.0
+    while longest > 0.0 and _n_cells(extent, side * SHRINK) <= n / 2:
         side *= SHRINK
-        if side * 2.0**40 < extent.max():
-            break
     cells = np.empty(n, np.int64)
     while True:
         shape = _shape(extent, side)
@@ -113,7 +112,7 @@ def _fitting_cells(
         counts = np.bincount(cells)
         occupancy = float(np.dot(counts, counts)) / n
         finer = side * SHRINK
-        if occupancy <= WANTED or _n_cells(extent, finer) > max(CELLS_PER_POINT * n, 64):
+        if occupancy <= WANTED or longest == 0.0 or _n_cells(extent, finer) > CELLS_PER_POINT * n:
             return side, shape, cells, occupancy
         side = finer
 

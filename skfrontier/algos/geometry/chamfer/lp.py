@@ -30,7 +30,7 @@ from skfrontier.algos.geometry.chamfer.scaling import (
 )
 from skfrontier.algos.geometry.chamfer.vector_min import vector_min
 
-ROWS = 64  # queries of one block
+ROWS, MOST_ROWS = 64, 4096  # queries of one block: usual, and for few references
 ENTRIES = 2**17  # power sums of one block
 CHUNK = 64  # sums that share one minimum
 
@@ -64,7 +64,8 @@ class LpSearch:
     def query(self, A: np.ndarray, n_jobs: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the distance (float64) and the row number of the nearest reference of each row."""
         work = self._query_block if self.metric.p <= 2.0 else self._query_steep
-        distances, index = map_blocks(work, A, ROWS, n_jobs)
+        block_rows = min(max(ROWS, ENTRIES // len(self._B)), MOST_ROWS)
+        distances, index = map_blocks(work, A, block_rows, n_jobs)
         return distances, index
 
     def _query_block(self, A: np.ndarray) -> tuple[np.ndarray, ...]:

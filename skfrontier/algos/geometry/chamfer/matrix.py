@@ -1,17 +1,25 @@
 """Exact Chamfer distances between all pairs of two lists of point clouds."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from skfrontier.algos._validation import check_choice
+from skfrontier.algos.geometry.chamfer.cloud_bounds import nearest_in_cloud
 from skfrontier.algos.geometry.chamfer.clouds import Clouds, pack_clouds
 from skfrontier.algos.geometry.chamfer.exact import apply_power, prepare_search
 from skfrontier.algos.geometry.chamfer.metric import Metric
-from skfrontier.algos.geometry.chamfer.scaling import check_nonzero_rows
+from skfrontier.algos.geometry.chamfer.scaling import (
+    check_nonzero_rows,
+    mild_scale,
+    peak_magnitude,
+)
 
 REDUCTIONS = ("sum", "mean")
+DIRECT_FEATURES = 4  # up to here direct differences beat matrix products,
+DIRECT_POINTS = 2000  # and for clouds up to this size they beat grids and trees
 
 
 def chamfer_matrix(
@@ -113,14 +121,12 @@ def _check_compatible(
 def _directed_matrix(
     X: Clouds, Y: Clouds, metric: Metric, reduction: str, n_jobs: Any
 ) -> np.ndarray:
-    dtype = np.result_type(X.points, Y.points)
-    points = X.points.astype(dtype, copy=False)
+    distances_to = _distances_from(X, Y, metric)
     owner = np.repeat(np.arange(len(X)), X.sizes)
 
     def column(cloud: np.ndarray) -> np.ndarray:
-        search = prepare_search(cloud.astype(dtype, copy=False), metric)
-        distances = apply_power(search.query(points)[0], metric.power)
-        return np.bincount(owner, weights=distances, minlength=len(X))
+        costs = apply_power(distances_to(cloud), metric.power)
+        return np.bincount(owner, weights=costs, minlength=len(X))
 
     if n_jobs is None or n_jobs == 1:
         columns = [column(cloud) for cloud in Y]
@@ -128,3 +134,29 @@ def _directed_matrix(
         columns = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(column)(cloud) for cloud in Y)
     result = np.stack(columns, axis=1)
     return result / X.sizes[:, None] if reduction == "mean" else result
+
+
+def _distances_from(X: Clouds, Y: Clouds, metric: Metric) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function from a cloud of ``Y`` to its distances from all points of ``X``.
+
+    Small clouds with few features are compared directly, without a search structure for each.
+    """
+    dtype = np.result_type(X.points, Y.points)
+    points = X.points.astype(dtype, copy=False)
+
+    def searched(cloud: np.ndarray) -> np.ndarray:
+        return prepare_search(cloud.astype(dtype, copy=False), metric).query(points)[0]
+
+    if X.points.shape[1] > DIRECT_FEATURES or metric.p not in (1.0, 2.0, np.inf) or metric.angular:
+        return searched
+    peak = max(peak_magnitude(X.points), peak_magnitude(Y.points))
+    scale = mild_scale(peak, np.dtype(np.float64))
+    scaled = np.multiply(X.points, scale, dtype=np.float64, order="C")
+
+    def direct(cloud: np.ndarray) -> np.ndarray:
+        if len(cloud) > DIRECT_POINTS:
+            return searched(cloud)
+        columns = np.multiply(cloud.T, scale, dtype=np.float64, order="C")
+        return nearest_in_cloud(scaled, columns, metric.p) / scale
+
+    return direct
