@@ -30,12 +30,12 @@ def chamfer() -> None:
     """How far are the later writers' digits from the earlier ones'?"""
     images = load_digits().images
     earlier, later = augmented(images[:900]), augmented(images[900:])
-    print(f"Chamfer distance: {len(later)} digits to {len(earlier)} others, {later.shape[1]} pixels")
+    print(
+        f"Chamfer distance: {len(later)} digits to {len(earlier)} others, {later.shape[1]} pixels"
+    )
 
     def estimate() -> Any:
-        return chamfer_distance(
-            later, earlier, reduction="mean", random_state=0, return_info=True
-        )
+        return chamfer_distance(later, earlier, reduction="mean", random_state=0, return_info=True)
 
     _, first = seconds(estimate)
     (value, info), again = seconds(estimate)
@@ -45,7 +45,9 @@ def chamfer() -> None:
     (_, distances), peer_time = seconds(lambda: pairwise_distances_argmin_min(later, earlier))
     print(f"  estimate      {value:.4f}, {info.confidence:.0%} sure of"
           f" [{info.ci_low:.4f}, {info.ci_high:.4f}]: {again:.2f} s")  # fmt: skip
-    print(f"                (the first call, with compilation where nothing is cached: {first:.2f} s)")
+    print(
+        f"                (the first call, with compilation where nothing is cached: {first:.2f} s)"
+    )
     print(f"  epsilon=0     {exact:.4f}, exact: {exact_time:.2f} s")
     print(f"  scikit-learn  {distances.mean():.4f}, exact: {peer_time:.2f} s,"
           f" {peer_time / again:.0f} times the estimate")  # fmt: skip

@@ -1,0 +1,78 @@
+"""
+Finding similar shapes, and seeing a distribution drift
+=======================================================
+
+The Chamfer distance needs no correspondence between points and no equal numbers of them. Two uses: the nearest shapes
+to a query among three hundred, and how far the digits of one group of writers are from those of another.
+"""
+
+# %%
+# The five nearest shapes
+# -----------------------
+# Superquadrics of ten classes, 512 noisy points each. The search is exact, and yet looks at a part of the points only:
+# lower bounds rule out most clouds early.
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+
+from skfrontier.algos import chamfer_matrix, nearest_distances
+from skfrontier.datasets import make_superquadrics
+from skfrontier.estimators import ChamferNearestClouds
+
+clouds, classes = make_superquadrics(300, n_points=512, random_state=0)
+query, query_class = clouds[0], classes[0]
+others, other_classes = clouds[1:], classes[1:]
+
+search = ChamferNearestClouds(n_neighbors=5, symmetric=True, random_state=0)
+search.fit(others, other_classes)
+distances, neighbours = search.kneighbors([query])
+print(f"query of class {query_class}, predicted: {search.predict([query])[0]}")
+
+# %%
+# Each neighbour is coloured by how far its points are from the query.
+
+figure = plt.figure(figsize=(12, 5.6), layout="constrained")
+shown = [query, *(others[i] for i in neighbours[0])]
+colours = [nearest_distances(cloud, query) for cloud in shown]
+largest = max(colour.max() for colour in colours)
+titles = ["query"] + [
+    f"neighbour {rank}\n{distance:.3f}" for rank, distance in enumerate(distances[0], start=1)
+]
+reach = np.abs(np.concatenate(shown)).max()
+for column, (cloud, colour, title) in enumerate(zip(shown, colours, titles, strict=True)):
+    axis = figure.add_subplot(2, 3, column + 1, projection="3d")
+    points = axis.scatter(*cloud.T, c=colour, s=6, cmap="viridis", vmin=0, vmax=largest)
+    axis.set(title=title, xlim=(-reach, reach), ylim=(-reach, reach), zlim=(-reach, reach))
+    axis.set_box_aspect((1, 1, 1), zoom=1.4)
+    axis.set_axis_off()
+figure.colorbar(
+    points, ax=figure.axes, shrink=0.7, label="distance to the nearest point of the query"
+)
+plt.show()
+
+# %%
+# Digits of other writers
+# -----------------------
+# Row i, column j: how far the digits i of the later writers are from the digits j of the earlier ones, as clouds of
+# images in 64 dimensions. A class close to its own past has a dark diagonal.
+
+images, labels = load_digits(return_X_y=True)
+earlier = [images[:900][labels[:900] == digit] for digit in range(10)]
+later = [images[900:][labels[900:] == digit] for digit in range(10)]
+
+figure, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
+for axis, p in zip(axes, (1.0, 1.5, 2.0), strict=True):
+    matrix = chamfer_matrix(later, earlier, p=p)
+    relative = matrix / np.median(matrix)
+    picture = axis.imshow(relative, cmap="magma", vmin=0.5, vmax=1.3)
+    recognised = (matrix.argmin(axis=1) == np.arange(10)).sum()
+    axis.set(
+        title=f"p = {p:g}: nearest to its own class {recognised} of 10",
+        xlabel="earlier digits",
+        ylabel="later digits",
+        xticks=range(10),
+        yticks=range(10),
+    )
+figure.colorbar(picture, ax=axes, shrink=0.8, label="distance / median")
+plt.show()
