@@ -2,15 +2,16 @@
 Finding similar shapes, and seeing a distribution drift
 =======================================================
 
-The Chamfer distance needs no correspondence between points and no equal numbers of them. Two uses: the nearest shapes
-to a query among three hundred, and how far the digits of one group of writers are from those of another.
+The Chamfer distance needs no correspondence between points and no equal numbers of them. Two uses:
+the nearest shapes to a query among three hundred, and how far the digits of one group of writers
+are from those of another.
 """
 
 # %%
 # The five nearest shapes
 # -----------------------
-# Superquadrics of ten classes, 512 noisy points each. The search is exact, and yet looks at a part of the points only:
-# lower bounds rule out most clouds early.
+# Superquadrics of ten classes, 512 noisy points each. The search is exact, and yet looks at a part
+# of the points only: lower bounds rule out most clouds early.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -54,8 +55,8 @@ plt.show()
 # %%
 # Digits of other writers
 # -----------------------
-# Row i, column j: how far the digits i of the later writers are from the digits j of the earlier ones, as clouds of
-# images in 64 dimensions. A class close to its own past has a dark diagonal.
+# Row i, column j: how far the digits i of the later writers are from the digits j of the earlier
+# ones, as clouds of images in 64 dimensions. A class close to its own past has a dark diagonal.
 
 images, labels = load_digits(return_X_y=True)
 earlier = [images[:900][labels[:900] == digit] for digit in range(10)]

@@ -2,16 +2,17 @@
 Chamfer distance of large clouds, with error bars
 =================================================
 
-Brute force compares every pair of points. The sampler looks at a few hundred points, chosen by how much they could
-matter, and stops when a confidence sequence proves its relative error. Here is how time grows with the number of
-points, and what the error bars are worth where a few far points carry the sum.
+Brute force compares every pair of points. The sampler looks at a few hundred points, chosen by how
+much they could matter, and stops when a confidence sequence proves its relative error. Here is how
+time grows with the number of points, and what the error bars are worth where a few far points
+carry the sum.
 """
 
 # %%
 # Time over size
 # --------------
-# Clusters in 64 dimensions. Brute force and the tree are timed on a few queries and scaled: their cost is linear in the
-# number of queries.
+# Clusters in 64 dimensions. Brute force and the tree are timed on a few queries and scaled: their
+# cost is linear in the number of queries.
 
 import time
 
@@ -58,8 +59,9 @@ times = [time_all_methods(n) for n in sizes]
 # %%
 # Error bars where it hurts
 # -------------------------
-# Nearly all points of A lie on top of a point of B; a few in ten thousand are far away and carry almost the whole sum.
-# Subsampling 200 points blindly misses them most of the time, and does not know it.
+# Nearly all points of A lie on top of a point of B; a few in ten thousand are far away and carry
+# almost the whole sum. Subsampling 200 points blindly misses them most of the time, and does not
+# know it.
 
 A, B = make_chamfer_pair("outlier", n=20_000, n_features=N_FEATURES, random_state=0)
 exact = chamfer_distance(A, B, epsilon=0, n_jobs=-1)
