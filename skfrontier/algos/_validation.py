@@ -1,5 +1,6 @@
 """Checks of arrays for the functional layer, which does not depend on scikit-learn."""
 
+import contextlib
 import numbers
 from typing import Any
 
@@ -39,12 +40,13 @@ def check_points(X: Any, name: str, *, min_points: int = 0) -> np.ndarray:
         )
     if np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries; drop or fill them first.")
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
     if array.dtype == object:
-        try:
+        with contextlib.suppress(TypeError, ValueError):  # the next check names the dtype
             array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            array = np.asarray(X)  # the next check names its dtype
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}.")
     if array.ndim != 2:

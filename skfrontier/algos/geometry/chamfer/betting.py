@@ -42,6 +42,7 @@ class BettingTotal:
         self.c = check_interval(c, "c", 0.0, 1.0, closed="neither")
         self._draws = np.empty((4, 64))  # rows: z, bet, floor, ceiling
         self.n_draws = 0
+        self._unit = 0.0  # the first ceiling: draws are kept in it, so that no square overflows
         self._low, self._high = 0.0, math.inf
         self._best_low, self._best_high = 0.0, math.inf
         self.restart()
@@ -58,13 +59,13 @@ class BettingTotal:
     @property
     def mean(self) -> float:
         """Plain mean of the draws since the last :meth:`restart` (0 before the first)."""
-        return float(self._moments[1])
+        return float(self._moments[1] * self._unit)
 
     @property
     def standard_error(self) -> float:
         """Estimated standard deviation of :attr:`mean` (infinite before the second draw)."""
         n = self._moments[0]
-        return math.sqrt(self._moments[2] / (n * (n - 1))) if n > 1 else math.inf
+        return self._unit * math.sqrt(self._moments[2] / (n * (n - 1))) if n > 1 else math.inf
 
     @property
     def squared_variation(self) -> float:
@@ -74,6 +75,9 @@ class BettingTotal:
 
     def update(self, z: np.ndarray, floor: float, ceiling: float) -> None:
         """Take a batch of draws, in the order in which they were made, and tighten the bounds."""
+        if self._unit == 0:
+            self._unit = ceiling
+        z, floor, ceiling = z / self._unit, floor / self._unit, ceiling / self._unit
         n = self.n_draws + z.size
         if n > self._draws.shape[1]:
             grown = np.empty((4, max(n, 2 * self._draws.shape[1])))
@@ -86,18 +90,16 @@ class BettingTotal:
         self._tighten()
 
     def bracket(self, floor: float, ceiling: float) -> None:
-        """Take bounds of ``V`` that hold with certainty."""
-        self._best_low = max(self._best_low, floor)
-        self._best_high = min(self._best_high, ceiling)
+        """Take bounds of ``V`` that hold with certainty (once there are draws)."""
+        self._best_low = max(self._best_low, floor / self._unit)
+        self._best_high = min(self._best_high, ceiling / self._unit)
 
     def bounds(self) -> tuple[float, float]:
         """Lower and upper bound of ``V``, simultaneously valid at all times w.p. ``1 - delta``."""
-        if self._best_low <= self._best_high:
-            return self._best_low, self._best_high
-        return (
-            self._low,
-            self._high,
-        )  # crossed, which has probability at most delta: the latest pair
+        low, high = self._best_low, self._best_high
+        if low > high:  # crossed, which has probability at most delta: the latest pair
+            low, high = self._low, self._high
+        return low * self._unit, high * self._unit if self._unit else math.inf
 
     @property
     def estimate(self) -> float:

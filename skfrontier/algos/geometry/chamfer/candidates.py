@@ -233,8 +233,17 @@ class ZOrderTrees:
         place = _merge(high, low, tree.high, tree.low)
         best = np.full(order.size, np.inf)
         arg = np.zeros(order.size, tree.order.dtype)
-        self.pairs.improve(prepared, order, place, tree.order, window, best, arg)
+        scale = self.projection.scale
+        self.pairs.improve(prepared, order, place, tree.order, window, scale, best, arg)
         return best, arg
+
+
+def scale_to_one(spread: float, dtype: np.dtype) -> float:
+    """Power of two that brings ``spread`` to order one, where neither squares nor sums overflow."""
+    if spread == 0:
+        return 1.0
+    largest = np.finfo(dtype).maxexp - 2  # of a finite factor in this precision
+    return 2.0 ** float(np.clip(-np.floor(np.log2(spread)), -largest, largest))
 
 
 class _Projection:
@@ -255,10 +264,9 @@ class _Projection:
         self.n_columns_total = n_trees * n_projections if self.random else d
         sample = B[:: max(1, B.shape[0] // _BLOCK)].astype(np.float64)
         self.centre = np.zeros(d) if metric.angular else sample.mean(axis=0)
-        # Differences of order one fit float32, which suffices for candidates, whatever the units.
-        # Unit rows, which the angle uses, have that size already.
-        spread = 1.0 if metric.angular else np.abs(sample - self.centre).max()
-        self.scale = 2.0 ** -np.floor(np.log2(spread)) if spread > 0 else 1.0
+        # Unit rows, which the angle uses, have size one already.
+        spread = 1.0 if metric.angular else float(np.abs(sample - self.centre).max())
+        self.scale = scale_to_one(spread, B.dtype)
         self.toeplitz: list[tuple[np.ndarray, np.ndarray]] = []
         self.matrix = np.eye(d)
         if self.random and kind == "toeplitz":

@@ -13,7 +13,6 @@ from skfrontier.algos._validation import (
     check_generator,
     check_points,
 )
-from skfrontier.algos.geometry.chamfer.exact import searching_method
 from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.plan import Plan, choose_method
 from skfrontier.algos.geometry.chamfer.reference import Reference
@@ -50,8 +49,8 @@ class ChamferResult:
         Sum of the candidates' distances, an upper bound that holds with certainty (``value`` itself
         when exact; infinite for ``method='uniform'``).
     method : str
-        What was done: 'brute', 'tree', 'grid', 'sample', 'uniform', or 'exact' where the sampler found
-        it cheaper to compute every term.
+        What was done: 'brute', 'tree' or 'grid' for an exact value (also where the sampler found that
+        cheaper in the end), 'sample' or 'uniform' for an estimate, 'mixed' for one of each direction.
     guaranteed : bool
         Whether the interval is proven for any data (false for ``method='uniform'``).
     timings : dict of str to float
@@ -276,8 +275,8 @@ def check_weights(weights: Any, n: int, name: str) -> np.ndarray | None:
         )
     array = array.astype(np.float64, copy=False)
     check_finite(array, name)
-    if n and (array.min() < 0 or array.max() == 0):
-        raise ValueError(f"{name} must be nonnegative and not all zero.")
+    if n and array.min() < 0:
+        raise ValueError(f"{name} must be nonnegative, got {array.min()}.")
     return array
 
 
@@ -293,14 +292,18 @@ def directed_distance(
     if n_A == 0:
         if plan.reduction == "mean":
             raise ValueError("A is empty: its mean distance is undefined; use reduction='sum'.")
-        return make_result(exactly(0.0, 0), 1.0, "exact", {}, plan)
+        return make_result(exactly(0.0, 0), 1.0, "brute", {}, plan)
+    total_weight = n_A if weights is None else float(weights.sum())
+    if total_weight == 0:
+        raise ValueError("weights must not all be zero.")
     n_B = reference.B.shape[0]
     method = choose_method(n_A, n_B, d, plan) if plan.method == "auto" else plan.method
-    estimated = method in ("sample", "uniform")
     dtype = np.result_type(A, reference.B)
     timings = {}
     start = time.perf_counter()
-    search = reference.search(searching_method(d, plan.metric) if estimated else method, dtype)
+    search = reference.search(
+        "auto" if method in ("exact", "sample", "uniform") else method, dtype
+    )
     evaluator = TermEvaluator(
         A.astype(dtype, copy=False), weights, plan.metric, search, plan.n_jobs
     )
@@ -320,9 +323,8 @@ def directed_distance(
     else:
         total = exactly(float(evaluator.all_exact().sum()), n_A)
     timings["search"] = time.perf_counter() - start
-    if estimated and total.exact:
-        method = "exact"
-    total_weight = n_A if weights is None else float(weights.sum())
+    if total.exact:
+        method = search.method
     return make_result(total, total_weight, method, timings, plan)
 
 

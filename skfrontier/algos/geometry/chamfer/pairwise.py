@@ -57,12 +57,14 @@ class PairDistance:
         place: np.ndarray,
         reference_order: np.ndarray,
         window: int,
+        scale: float,
         best: np.ndarray,
         arg: np.ndarray,
     ) -> None:
         """Try the ``window`` references on either side of ``place``; keep the best in ``arg``.
 
         Queries are visited in the given order, so that the references tried lie close together.
+        Differences are multiplied by ``scale`` to be of order one.
         """
         _improve(
             queries.rows,
@@ -74,6 +76,7 @@ class PairDistance:
             place,
             reference_order,
             window,
+            self.B.dtype.type(scale),
             best,
             arg,
         )
@@ -116,27 +119,27 @@ def row_chunks(n_rows: int, n_jobs: int | None, *, longest: int | None = None) -
 
 
 @njit(fastmath=_SUM_FLAGS, error_model="numpy")
-def _rank_value(A, i, inverse_norm, B, j, inverse_norm_B, code):
+def _rank_value(A, i, inverse_norm, B, j, inverse_norm_B, code, scale):
     """Increasing function of the distance (p-th power, or squared chord), in the rows' precision."""
     total = A[i, 0] - A[i, 0]
     if code == _L2:
         for c in range(A.shape[1]):
-            t = A[i, c] - B[j, c]
+            t = (A[i, c] - B[j, c]) * scale
             total += t * t
     elif code == _L1:
         for c in range(A.shape[1]):
-            total += abs(A[i, c] - B[j, c])
+            total += abs(A[i, c] - B[j, c]) * scale
     elif code == _L15:
         for c in range(A.shape[1]):
-            t = abs(A[i, c] - B[j, c])
+            t = abs(A[i, c] - B[j, c]) * scale
             total += t * np.sqrt(t)
     elif code == _P125:
         for c in range(A.shape[1]):
-            t = abs(A[i, c] - B[j, c])
+            t = abs(A[i, c] - B[j, c]) * scale
             total += t * np.sqrt(np.sqrt(t))
     elif code == _P175:
         for c in range(A.shape[1]):
-            t = abs(A[i, c] - B[j, c])
+            t = abs(A[i, c] - B[j, c]) * scale
             root = np.sqrt(t)
             total += t * root * np.sqrt(root)
     else:
@@ -149,7 +152,9 @@ def _rank_value(A, i, inverse_norm, B, j, inverse_norm_B, code):
 
 
 @njit
-def _improve(A, inverse_A, B, inverse_B, code, order, place, reference_order, window, best, arg):
+def _improve(
+    A, inverse_A, B, inverse_B, code, order, place, reference_order, window, scale, best, arg
+):
     m = reference_order.size
     inverse_a = inverse_b = 1.0
     for position in range(order.size):
@@ -162,7 +167,7 @@ def _improve(A, inverse_A, B, inverse_B, code, order, place, reference_order, wi
             j = reference_order[k]
             if inverse_B.size:
                 inverse_b = inverse_B[j]
-            value = _rank_value(A, i, inverse_a, B, j, inverse_b, code)
+            value = _rank_value(A, i, inverse_a, B, j, inverse_b, code, scale)
             if value < best[i] or (value == best[i] and j < arg[i]):
                 best[i] = value
                 arg[i] = j

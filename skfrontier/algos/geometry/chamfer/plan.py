@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from skfrontier.algos._validation import check_choice, check_count, check_interval
 from skfrontier.algos.geometry.chamfer.candidates import PROJECTIONS, check_sampling_metric
-from skfrontier.algos.geometry.chamfer.exact import cheapest_exact_method, exact_cost
+from skfrontier.algos.geometry.chamfer.exact import exact_cost
 from skfrontier.algos.geometry.chamfer.metric import Metric
 
 METHODS = ("auto", "brute", "tree", "grid", "sample", "uniform")
@@ -54,13 +54,15 @@ class Plan:
 
 
 def choose_method(n_A: int, n_B: int, d: int, plan: Plan) -> str:
-    """Method predicted to be fastest; a fixed formula, so that the choice never depends on load."""
-    exact_method = cheapest_exact_method(n_A, n_B, d, plan.metric)
+    """Return 'exact' or 'sample', whichever is predicted to serve better.
+
+    A fixed formula of the sizes decides, so that the choice never depends on the machine's load.
+    """
     if plan.epsilon == 0 or not 1 <= plan.metric.p <= 2:
-        return exact_method
-    exact = exact_cost(n_A, n_B, d, plan.metric, exact_method)
+        return "exact"
+    exact = exact_cost(n_A, n_B, d, plan.metric)
     if exact <= _CHEAP_EXACT or sampling_cost(n_A, n_B, d, plan) > exact / _WORTHWHILE:
-        return exact_method
+        return "exact"
     return "sample"
 
 
@@ -68,4 +70,4 @@ def sampling_cost(n_A: int, n_B: int, d: int, plan: Plan) -> float:
     """Predicted nanoseconds of the sampler on data whose candidates are good."""
     candidates = (n_A + n_B) * plan.n_trees * (300.0 + 3.0 * d)
     searches = 64.0 + 0.16 / plan.epsilon**2
-    return candidates + searches * exact_cost(1, n_B, d, plan.metric, "brute")
+    return candidates + searches * exact_cost(1, n_B, d, plan.metric)

@@ -40,6 +40,12 @@ class Reference:
             )
         return self._searches[key]
 
+    def nearest(self, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Exact distance and row of the nearest point of B, for each row of A."""
+        dtype = np.result_type(A, self.B)
+        search = self.search("auto", dtype)
+        return search.query(A.astype(dtype, copy=False), n_jobs=self.plan.n_jobs)
+
     def trees(self) -> ZOrderTrees:
         """Return the quadtrees over B."""
         if self._trees is None:
