@@ -29,7 +29,8 @@ def run_topic(topic: str, module: ModuleType, *, quick: bool, long: bool) -> rep
         if case.long and not long:
             print(f"{case.name}: {case.size}\nleft out, takes minutes: use --all\n", flush=True)
             continue
-        done.append(run_case(case))
+        measured = run_case(case)
+        done.append(report.without_bars(measured) if quick else measured)
         print(report.as_text(done[-1]) + "\n", flush=True)
     print("\n".join(report.growth_lines(done)))
     return report.TopicReport(topic, quick, module.HEADLINE, report.measured_on(), done)

@@ -74,7 +74,7 @@ def as_markdown(report: TopicReport) -> str:
 def growth_lines(cases: Iterable[CaseReport]) -> list[str]:
     """One sentence for each series."""
     return [
-        f"Growth of {series}: time ~ n^k with k = "
+        f"{series}: time ~ n^k with k = "
         + ", ".join(f"{exponent:.2f} ({name})" for name, exponent in exponents.items())
         + "."
         for series, exponents in growth_exponents(cases).items()
@@ -105,6 +105,12 @@ def draw_growth(cases: Sequence[CaseReport], file: Path) -> bool:
         axis.legend()
     figure.savefig(file, dpi=150)
     return True
+
+
+def without_bars(case: CaseReport) -> CaseReport:
+    """Drop the bars, which are set for the full sizes."""
+    rows = [dataclasses.replace(row, bar=None) for row in case.rows]
+    return dataclasses.replace(case, rows=rows)
 
 
 def save(report: TopicReport, file: Path) -> None:
