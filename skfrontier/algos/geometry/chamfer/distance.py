@@ -301,7 +301,9 @@ def directed_distance(
     dtype = np.result_type(A, reference.B)
     timings = {}
     start = time.perf_counter()
-    search = reference.search("auto" if method in ("exact", "sample", "uniform") else method, dtype)
+    search = reference.search(
+        "auto" if method in ("exact", "sample", "uniform") else method, dtype
+    )
     evaluator = TermEvaluator(
         A.astype(dtype, copy=False), weights, plan.metric, search, plan.n_jobs
     )
