@@ -7,6 +7,7 @@ import platform
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from importlib import metadata
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -60,15 +61,22 @@ def as_text(case: CaseReport) -> str:
 
 
 def as_markdown(report: TopicReport) -> str:
-    """Tables of all cases, the growth exponents, and where they were measured."""
+    """Tables of all cases by name, the growth exponents, and where they were measured."""
     parts = [_places(report)]
-    for case in report.cases:
-        header = "| " + " | ".join(_COLUMNS) + " |"
-        rule = "|:--" + "|--:" * (len(_COLUMNS) - 2) + "|:--|"
-        rows = ["| " + " | ".join(_cells(row)) + " |" for row in case.rows]
-        parts.append("\n".join([f"## {_title(case)}", "", header, rule, *rows]))
-    parts += growth_lines(report.cases)
+    for name, group in groupby(report.cases, key=lambda case: case.name):
+        parts.append(f"## {name}")
+        for case in group:
+            parts += [f"**{case.size}**", _markdown_table(case)]
+    if growth := growth_lines(report.cases):
+        parts += ["## Growth", *growth]
     return "\n\n".join(parts) + "\n"
+
+
+def _markdown_table(case: CaseReport) -> str:
+    rule = "|:--" + "|--:" * (len(_COLUMNS) - 2) + "|:--|"
+    lines = [_COLUMNS, *map(_cells, case.rows)]
+    header, *rows = ("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join([header, rule, *rows])
 
 
 def growth_lines(cases: Iterable[CaseReport]) -> list[str]:
@@ -133,8 +141,8 @@ def _title(case: CaseReport) -> str:
 
 
 def _places(report: TopicReport) -> str:
-    facts = "; ".join(f"{name} {value}" for name, value in report.measured_on.items())
-    return f"Measured on: {facts}." + (" Quick sizes: a smoke test." if report.quick else "")
+    facts = ", ".join(f"{name}: {value}" for name, value in report.measured_on.items())
+    return f"Measured on {facts}." + (" Quick sizes: a smoke test." if report.quick else "")
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -171,7 +179,7 @@ def _share(row: Row) -> str:
         return ""
     if row.share > 1:
         return f"mean of {row.share:g} repetitions"
-    return f"timed on {row.share:.2g} of the work and scaled"
+    return f"timed on {100 * row.share:.2g} % and scaled"
 
 
 def _processor() -> str:

@@ -51,7 +51,7 @@ html_theme_options = {
     "footer_end": [],
     "pygments_light_style": "tango",
 }
-html_sidebars = {"changelog": [], "benchmarks": []}
+html_sidebars = {page: [] for page in ("changelog", "benchmarks", "benchmarks/generated/*")}
 html_show_sourcelink = False
 
 sphinx_gallery_conf = {

@@ -14,9 +14,11 @@ def write_pages(app: Sphinx) -> None:
     target.mkdir(exist_ok=True)
     for file in sorted(source.glob("*.json")):
         measured = report.load(file)
-        page = [f"# {measured.topic.replace('_', ' ').capitalize()}", report.as_markdown(measured)]
+        title = measured.topic.replace("_", " ").capitalize()
+        page = [f"# {title}", "::::{div} measurements", report.as_markdown(measured)]
         if report.draw_growth(measured.cases, target / f"{file.stem}.png"):
             page.append(f"![CPU time over size]({file.stem}.png)\n")
+        page.append("::::\n")
         (target / f"{file.stem}.md").write_text("\n\n".join(page))
 
 

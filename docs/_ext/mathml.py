@@ -13,7 +13,8 @@ def visit_inline(writer, node):
 
 def visit_display(writer, node):
     """Write a formula of its own line."""
-    writer.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+    formula = tex2mathml(node.astext(), as_block=True)
+    writer.body.append(f'<div class="display-math">{formula}</div>')
     raise SkipNode
 
 

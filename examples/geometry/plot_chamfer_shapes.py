@@ -10,7 +10,7 @@ are from those of another.
 # %%
 # The five nearest shapes
 # -----------------------
-# Superquadrics of ten classes, 512 noisy points each. The search is exact, and yet looks at a part
+# Superquadrics of sixty kinds, 512 noisy points each. The search is exact, and yet looks at a part
 # of the points only: lower bounds rule out most clouds early.
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ from skfrontier.algos import chamfer_matrix, nearest_distances
 from skfrontier.datasets import make_superquadrics
 from skfrontier.estimators import ChamferNearestClouds
 
-clouds, classes = make_superquadrics(300, n_points=512, random_state=0)
+clouds, classes = make_superquadrics(300, n_points=512, n_classes=60, random_state=0)
 query, query_class = clouds[0], classes[0]
 others, other_classes = clouds[1:], classes[1:]
 
@@ -43,9 +43,9 @@ titles = ["query"] + [
 reach = np.abs(np.concatenate(shown)).max()
 for column, (cloud, colour, title) in enumerate(zip(shown, colours, titles, strict=True)):
     axis = figure.add_subplot(2, 3, column + 1, projection="3d")
-    points = axis.scatter(*cloud.T, c=colour, s=6, cmap="viridis", vmin=0, vmax=largest)
+    points = axis.scatter(*cloud.T, c=colour, s=9, cmap="viridis", vmin=0, vmax=largest)
     axis.set(title=title, xlim=(-reach, reach), ylim=(-reach, reach), zlim=(-reach, reach))
-    axis.set_box_aspect((1, 1, 1), zoom=1.4)
+    axis.set_box_aspect((1, 1, 1), zoom=1.9)
     axis.set_axis_off()
 figure.colorbar(
     points, ax=figure.axes, shrink=0.7, label="distance to the nearest point of the query"
@@ -69,7 +69,7 @@ for axis, p in zip(axes, (1.0, 1.5, 2.0), strict=True):
     picture = axis.imshow(relative, cmap="magma", vmin=0.5, vmax=1.3)
     recognised = (matrix.argmin(axis=1) == np.arange(10)).sum()
     axis.set(
-        title=f"p = {p:g}: nearest to its own class {recognised} of 10",
+        title=f"p = {p:g}: {recognised} of 10 nearest to their own",
         xlabel="earlier digits",
         ylabel="later digits",
         xticks=range(10),

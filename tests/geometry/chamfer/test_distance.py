@@ -3,6 +3,7 @@
 import dataclasses
 import pickle
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -101,7 +102,7 @@ def test_scaling_and_translation(pair, t, p, power):
 def test_decreases_in_p(pair):
     A, B = pair
     values = [chamfer_distance(A, B, p=p) for p in (1, 1.25, 1.6, 2, 4, np.inf)]
-    assert all(a >= b * (1 - 1e-12) for a, b in zip(values, values[1:], strict=False))
+    assert all(a >= b * (1 - 1e-12) for a, b in pairwise(values))
 
 
 def test_orthogonal_invariance():
@@ -227,7 +228,7 @@ def test_empty_clouds():
     assert chamfer_distance(empty, empty) == 0.0
     with pytest.raises(ValueError, match="A is empty"):
         chamfer_distance(empty, B, reduction="mean")
-    with pytest.raises(ValueError, match="B must have at least one point"):
+    with pytest.raises(ValueError, match="B must have at least 1 point"):
         chamfer_distance(B, empty)
     with pytest.raises(ValueError, match="A must have at least one point"):
         chamfer_distance(empty, B, symmetric=True)
@@ -299,7 +300,7 @@ GOOD = np.arange(6.0).reshape(3, 2)
     [
         (np.arange(3.0), "2-D"),
         (np.zeros((2, 2, 2)), "2-D"),
-        (np.zeros((2, 3)), "3 features, B has 2"),
+        (np.zeros((2, 3)), "same number of features, got 3 and 2"),
         (np.array([[np.nan, 0]]), r"A must be finite, got nan at A\[0, 0\]"),
         (np.array([[0, np.inf]]), r"A must be finite, got inf at A\[0, 1\]"),
         (np.array([[1j, 0]]), "real numbers"),
@@ -353,7 +354,7 @@ def test_bad_parameters_are_named(kwargs, message):
 
 
 def test_zero_rows_have_no_angle():
-    with pytest.raises(ValueError, match="B row 1 is zero"):
+    with pytest.raises(ValueError, match="B has a zero row, B\\[1\\]"):
         chamfer_distance(GOOD, [[1, 0], [0, 0]], metric="angular")
 
 

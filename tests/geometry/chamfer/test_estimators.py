@@ -357,7 +357,9 @@ def test_bad_chunks_change_nothing(pair):
 
 def test_transformer_in_a_pipeline():
     clouds, y = make_superquadrics(60, n_points=48, random_state=0)
-    model = make_pipeline(ChamferTransformer(symmetric=True), LogisticRegression(C=100, max_iter=500))
+    model = make_pipeline(
+        ChamferTransformer(symmetric=True), LogisticRegression(C=100, max_iter=500)
+    )
     model.fit(clouds[:40], y[:40])
     assert model.score(clouds[40:], y[40:]) > 0.8
     features = model[0].transform(clouds[:3])
@@ -366,7 +368,9 @@ def test_transformer_in_a_pipeline():
 
 def test_nearest_clouds_are_those_of_the_matrix():
     clouds, y = make_superquadrics(80, n_points=64, random_state=1)
-    model = ChamferNearestClouds(n_neighbors=4, symmetric=True, random_state=0).fit(clouds[:70], y[:70])
+    model = ChamferNearestClouds(n_neighbors=4, symmetric=True, random_state=0).fit(
+        clouds[:70], y[:70]
+    )
     dist, ind = model.kneighbors(clouds[70:])
     full = chamfer_matrix(clouds[70:], clouds[:70], symmetric=True)
     expected = np.argsort(full, axis=1, kind="stable")[:, :4]

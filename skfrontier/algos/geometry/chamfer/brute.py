@@ -19,7 +19,6 @@ from skfrontier.algos.geometry.chamfer.recheck import (
     recheck_euclidean,
 )
 from skfrontier.algos.geometry.chamfer.scaling import (
-    peak_magnitude,
     read_only_rows,
     row_norms,
     unit_scale,
@@ -41,6 +40,8 @@ class BruteSearch:
     metric : Metric
         With ``p == 2``; its power is not applied.
     """
+
+    method = "brute"
 
     def __init__(self, B: np.ndarray, metric: Metric):
         self.metric = metric

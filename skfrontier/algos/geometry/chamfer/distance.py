@@ -11,17 +11,13 @@ from skfrontier.algos._validation import (
     RandomState,
     check_finite,
     check_generator,
-    check_points,
 )
-from skfrontier.algos.geometry.chamfer.metric import Metric
+from skfrontier.algos.geometry.chamfer.exact import check_pair
+from skfrontier.algos.geometry.chamfer.metric import Metric, OverflowWarning
 from skfrontier.algos.geometry.chamfer.plan import Plan, choose_method
 from skfrontier.algos.geometry.chamfer.reference import Reference
 from skfrontier.algos.geometry.chamfer.sampling import SampledSum, TermEvaluator, sample_sum
 from skfrontier.algos.geometry.chamfer.uniform import uniform_sum
-
-
-class OverflowWarning(UserWarning):
-    """A sum of finite distances exceeds the largest float64."""
 
 
 @dataclass(frozen=True)
@@ -229,8 +225,6 @@ def chamfer_distance(
     if not symmetric:
         if weights_B is not None:
             raise ValueError("weights_B is for symmetric=True only; A is weighted by weights.")
-        if A.shape[0]:
-            check_nonempty(B, "B")
         info = directed_distance(A, Reference(B, plan, rng), weights, plan, rng)
     else:
         weights_B = check_weights(weights_B, B.shape[0], "weights_B")
@@ -238,30 +232,10 @@ def chamfer_distance(
     return (info.value, info) if return_info else info.value
 
 
-def check_pair(A: Any, B: Any, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
-    """Validate two clouds and bring them to one floating type."""
-    A, B = check_points(A, "A"), check_points(B, "B")
-    if A.shape[1] != B.shape[1]:
-        raise ValueError(f"A has {A.shape[1]} features, B has {B.shape[1]}; they must agree.")
-    if metric.angular:
-        check_nonzero_rows(A, "A")
-        check_nonzero_rows(B, "B")
-    dtype = np.result_type(A, B)
-    return A.astype(dtype, copy=False), B.astype(dtype, copy=False)
-
-
 def check_nonempty(X: np.ndarray, name: str) -> None:
     """Raise a ValueError unless there is a row."""
     if X.shape[0] == 0:
         raise ValueError(f"{name} must have at least one point, got none.")
-
-
-def check_nonzero_rows(X: np.ndarray, name: str) -> None:
-    """Raise a ValueError naming the first row that has no direction."""
-    nonzero = (X != 0).any(axis=1)
-    if not nonzero.all():
-        row = int(np.argmin(nonzero))
-        raise ValueError(f"{name} row {row} is zero; the angle needs nonzero rows.")
 
 
 def check_weights(weights: Any, n: int, name: str) -> np.ndarray | None:
@@ -301,9 +275,7 @@ def directed_distance(
     dtype = np.result_type(A, reference.B)
     timings = {}
     start = time.perf_counter()
-    search = reference.search(
-        "auto" if method in ("exact", "sample", "uniform") else method, dtype
-    )
+    search = reference.search("auto" if method in ("exact", "sample", "uniform") else method, dtype)
     evaluator = TermEvaluator(
         A.astype(dtype, copy=False), weights, plan.metric, search, plan.n_jobs
     )

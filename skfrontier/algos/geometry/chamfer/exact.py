@@ -11,7 +11,7 @@ from skfrontier.algos.geometry.chamfer.brute import BruteSearch
 from skfrontier.algos.geometry.chamfer.grid import MOST_FEATURES as GRID_FEATURES
 from skfrontier.algos.geometry.chamfer.grid import GridSearch
 from skfrontier.algos.geometry.chamfer.lp import LpSearch
-from skfrontier.algos.geometry.chamfer.metric import Metric
+from skfrontier.algos.geometry.chamfer.metric import Metric, OverflowWarning
 from skfrontier.algos.geometry.chamfer.power_sums import QUARTER_POWERS
 from skfrontier.algos.geometry.chamfer.scaling import check_nonzero_rows
 from skfrontier.algos.geometry.chamfer.tree import MOST_FEATURES as TREE_FEATURES
@@ -35,6 +35,8 @@ GRID_CROWDED = 32.0  # references a cell from which on a tree is faster
 
 class ExactSearch(Protocol):
     """What every search class offers: nearest references of a batch of rows."""
+
+    method: str  # the name that results carry
 
     def query(self, A: np.ndarray, n_jobs: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return distances (float64, power not applied) and row numbers, ties to the lowest row."""
@@ -232,7 +234,7 @@ def apply_power(distances: np.ndarray, power: float) -> np.ndarray:
     if np.isinf(powers).any():
         warnings.warn(
             "a distance overflows float64 and is reported as infinity; scale the points down first.",
-            RuntimeWarning,
+            OverflowWarning,
             stacklevel=3,
         )
     return powers

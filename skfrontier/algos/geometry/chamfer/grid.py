@@ -9,7 +9,7 @@ from skfrontier.algos.geometry.chamfer.blocks import map_blocks
 from skfrontier.algos.geometry.chamfer.brute import BruteSearch
 from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.query_order import spatial_order
-from skfrontier.algos.geometry.chamfer.scaling import mild_scale, peak_magnitude, read_only_rows
+from skfrontier.algos.geometry.chamfer.scaling import mild_scale, peak_magnitude
 
 MOST_FEATURES = 3
 ROWS = 8192  # queries of one block
@@ -40,6 +40,8 @@ class GridSearch:
     ValueError
         If the metric or the number of features is another one.
     """
+
+    method = "grid"
 
     def __init__(self, B: np.ndarray, metric: Metric):
         if B.shape[1] > MOST_FEATURES or metric.p != 2.0 or metric.angular:

@@ -46,6 +46,8 @@ class LpSearch:
         Not angular; its power is not applied. Made for ``p != 2``; ``p > 2`` and infinity are valid.
     """
 
+    method = "brute"
+
     def __init__(self, B: np.ndarray, metric: Metric):
         self.metric = metric
         self._B = read_only_rows(B)
@@ -166,7 +168,7 @@ def _scan(sums, n_rows, n_cols, factor, floors, least, candidates):
 
 @njit(error_model="numpy")
 def _steep(A, B, p, distances, index):
-    """p > 2 and infinity, in float64: each sum relative to its largest term, so no p overflows.
+    """P > 2 and infinity, in float64: each sum relative to its largest term, so no p overflows.
 
     The largest term alone is a lower bound of the distance, which rules out most references.
     """

@@ -35,8 +35,6 @@ class Reference:
                 self.B.astype(dtype, copy=False),
                 self.plan.metric,
                 method,
-                backend=self.plan.backend,
-                block_size=self.plan.block_size,
             )
         return self._searches[key]
 

@@ -39,6 +39,8 @@ class TreeSearch:
         If ``16 < p < inf``.
     """
 
+    method = "tree"
+
     def __init__(self, B: np.ndarray, metric: Metric):
         if STEEPEST_P < metric.p < np.inf:
             raise ValueError(

@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skfrontier.algos.geometry.chamfer.clouds import pack_clouds
 from skfrontier.algos.geometry.chamfer.distance import (
     ChamferResult,
-    check_nonzero_rows,
     check_weights,
     directed_distance,
 )
 from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.plan import Plan
 from skfrontier.algos.geometry.chamfer.reference import Reference
+from skfrontier.algos.geometry.chamfer.scaling import check_nonzero_rows
 from skfrontier.algos.geometry.chamfer.stream import DistanceStream
 
 

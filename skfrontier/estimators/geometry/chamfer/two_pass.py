@@ -9,11 +9,11 @@ from sklearn.utils import check_random_state
 from skfrontier.algos._validation import check_count, check_points
 from skfrontier.algos.geometry.chamfer.distance import (
     ChamferResult,
-    check_nonzero_rows,
     check_weights,
 )
 from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.plan import Plan
+from skfrontier.algos.geometry.chamfer.scaling import check_nonzero_rows
 from skfrontier.algos.geometry.chamfer.stream import TwoPassStream
 from skfrontier.estimators.geometry.chamfer.distance import warn_unless_reached
 
