@@ -5,7 +5,6 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date
 from importlib import metadata
 from itertools import groupby
 from pathlib import Path
@@ -34,14 +33,13 @@ class TopicReport:
 
 def measured_on() -> dict[str, str]:
     """Processor, memory, threads and versions of this run."""
+    memory = f"{psutil.virtual_memory().total / 2**30:.0f} GiB"
+    threads = os.environ.get("OMP_NUM_THREADS", "as many as there are cores")
     versions = {name: _version(name) for name in _VERSIONS}
     return {
-        "date": date.today().isoformat(),
-        "processor": _processor(),
-        "cores": str(os.cpu_count()),
-        "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GiB",
-        "threads of BLAS and OpenMP": os.environ.get("OMP_NUM_THREADS", "not limited"),
-        "python": platform.python_version(),
+        "machine": f"{_processor()}, {os.cpu_count()} cores, {memory} of memory",
+        "threads": f"{threads} (BLAS and OpenMP)",
+        "Python": platform.python_version(),
         **{name: version for name, version in versions.items() if version},
     }
 
@@ -60,23 +58,23 @@ def as_text(case: CaseReport) -> str:
     return "\n".join([_title(case), *lines])
 
 
-def as_markdown(report: TopicReport) -> str:
-    """Tables of all cases by name, the growth exponents, and where they were measured."""
+def as_myst(report: TopicReport) -> str:
+    """MyST page: tables of all cases by name, the growth exponents, where they were measured."""
     parts = [_places(report)]
     for name, group in groupby(report.cases, key=lambda case: case.name):
         parts.append(f"## {name}")
         for case in group:
-            parts += [f"**{case.size}**", _markdown_table(case)]
+            parts += [f"**{case.size}**", _myst_table(case)]
     if growth := growth_lines(report.cases):
         parts += ["## Growth", *growth]
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown_table(case: CaseReport) -> str:
+def _myst_table(case: CaseReport) -> str:
     rule = "|:--" + "|--:" * (len(_COLUMNS) - 2) + "|:--|"
     lines = [_COLUMNS, *map(_cells, case.rows)]
     header, *rows = ("| " + " | ".join(line) + " |" for line in lines)
-    return "\n".join([header, rule, *rows])
+    return "\n".join([":::{div} measurements", header, rule, *rows, ":::"])
 
 
 def growth_lines(cases: Iterable[CaseReport]) -> list[str]:
@@ -141,8 +139,9 @@ def _title(case: CaseReport) -> str:
 
 
 def _places(report: TopicReport) -> str:
-    facts = ", ".join(f"{name}: {value}" for name, value in report.measured_on.items())
-    return f"Measured on {facts}." + (" Quick sizes: a smoke test." if report.quick else "")
+    facts = [f"- {name}: {value}" for name, value in report.measured_on.items()]
+    quick = ["", "Measured at the quick sizes: a smoke test."] if report.quick else []
+    return "\n".join(["Measured on", "", *facts, *quick])
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -179,7 +178,7 @@ def _share(row: Row) -> str:
         return ""
     if row.share > 1:
         return f"mean of {row.share:g} repetitions"
-    return f"timed on {100 * row.share:.2g} % and scaled"
+    return f"scaled from {100 * row.share:.2g} %"
 
 
 def _processor() -> str:

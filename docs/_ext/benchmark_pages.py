@@ -15,10 +15,9 @@ def write_pages(app: Sphinx) -> None:
     for file in sorted(source.glob("*.json")):
         measured = report.load(file)
         title = measured.topic.replace("_", " ").capitalize()
-        page = [f"# {title}", "::::{div} measurements", report.as_markdown(measured)]
+        page = [f"# {title}", report.as_myst(measured)]
         if report.draw_growth(measured.cases, target / f"{file.stem}.png"):
             page.append(f"![CPU time over size]({file.stem}.png)\n")
-        page.append("::::\n")
         (target / f"{file.stem}.md").write_text("\n\n".join(page))
 
 

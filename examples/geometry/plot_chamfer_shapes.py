@@ -10,8 +10,9 @@ are from those of another.
 # %%
 # The five nearest shapes
 # -----------------------
-# Superquadrics of sixty kinds, 512 noisy points each. The search is exact, and yet looks at a part
-# of the points only: lower bounds rule out most clouds early.
+# Superquadrics of a hundred kinds, 512 noisy points each; the query is the spikiest of them. The
+# search is exact, and yet looks at a part of the points only: lower bounds rule out most clouds
+# early.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,35 +22,45 @@ from skfrontier.algos import chamfer_matrix, nearest_distances
 from skfrontier.datasets import make_superquadrics
 from skfrontier.estimators import ChamferNearestClouds
 
-clouds, classes = make_superquadrics(300, n_points=512, n_classes=60, random_state=0)
-query, query_class = clouds[0], classes[0]
-others, other_classes = clouds[1:], classes[1:]
+clouds, classes = make_superquadrics(300, n_points=512, n_classes=100, random_state=0)
+
+
+def spikiness(cloud):
+    lengths = np.linalg.norm(cloud - cloud.mean(axis=0), axis=1)
+    return lengths.max() / np.median(lengths)
+
+
+chosen = int(np.argmax([spikiness(cloud) for cloud in clouds]))
+query, query_class = clouds[chosen], classes[chosen]
+others = [cloud for i, cloud in enumerate(clouds) if i != chosen]
+other_classes = np.delete(classes, chosen)
 
 search = ChamferNearestClouds(n_neighbors=5, symmetric=True, random_state=0)
 search.fit(others, other_classes)
 distances, neighbours = search.kneighbors([query])
-print(f"query of class {query_class}, predicted: {search.predict([query])[0]}")
 
 # %%
 # Each neighbour is coloured by how far its points are from the query.
 
-figure = plt.figure(figsize=(12, 5.6), layout="constrained")
+figure = plt.figure(figsize=(11, 7.2))
 shown = [query, *(others[i] for i in neighbours[0])]
 colours = [nearest_distances(cloud, query) for cloud in shown]
 largest = max(colour.max() for colour in colours)
 titles = ["query"] + [
-    f"neighbour {rank}\n{distance:.3f}" for rank, distance in enumerate(distances[0], start=1)
+    f"neighbour {rank}, at {distance:.3f}\n{'the same' if kind == query_class else 'another'} kind"
+    for rank, distance, kind in zip(
+        range(1, 6), distances[0], other_classes[neighbours[0]], strict=True
+    )
 ]
-reach = np.abs(np.concatenate(shown)).max()
 for column, (cloud, colour, title) in enumerate(zip(shown, colours, titles, strict=True)):
     axis = figure.add_subplot(2, 3, column + 1, projection="3d")
     points = axis.scatter(*cloud.T, c=colour, s=9, cmap="viridis", vmin=0, vmax=largest)
-    axis.set(title=title, xlim=(-reach, reach), ylim=(-reach, reach), zlim=(-reach, reach))
-    axis.set_box_aspect((1, 1, 1), zoom=1.9)
+    axis.set(title=title)
+    axis.set_aspect("equal")
     axis.set_axis_off()
-figure.colorbar(
-    points, ax=figure.axes, shrink=0.7, label="distance to the nearest point of the query"
-)
+figure.subplots_adjust(left=0, right=0.88, bottom=0, top=0.93, wspace=0, hspace=0.1)
+scale = figure.add_axes((0.9, 0.2, 0.015, 0.6))
+figure.colorbar(points, cax=scale, label="distance to the nearest point of the query")
 plt.show()
 
 # %%
