@@ -202,3 +202,27 @@ def test_bad_points():
         zorder_candidates(np.zeros((2, 3)), np.zeros((2, 2)))
     with pytest.raises(ValueError, match="B must have at least 1"):
         zorder_candidates(np.zeros((2, 3)), np.zeros((0, 3)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "kwargs", [{"p": 1}, {"p": 1.37}, {"p": 1.5}, {"p": 2}, {"metric": "angular"}]
+)
+@pytest.mark.parametrize("scale", [1e-25, 1.0, 1e15])
+def test_upper_bounds_are_above_the_distances_and_hardly_so(kwargs, dtype, scale):
+    A, B = make_chamfer_pair("sparse", n=400, n_features=30, random_state=0, dtype=np.float64)
+    A[:50] = B[:50]
+    A[50:100] = B[50:100] * (1 + 1e-6)
+    A, B = (A * scale).astype(dtype), (B * scale).astype(dtype)
+    trees = ZOrderTrees(
+        B,
+        Metric.from_names(**kwargs),
+        n_trees=2,
+        n_projections=8,
+        random_state=np.random.default_rng(0),
+    )
+    _, distances = trees.query(A)
+    bounds = trees.bounds(A)
+    assert (bounds >= distances).all()
+    np.testing.assert_allclose(bounds, distances, rtol=1e-4 if dtype == np.float32 else 1e-13)
+    assert (bounds[:50][distances[:50] == 0] == 0).all()

@@ -35,7 +35,5 @@ def test_sampler_gives_the_same_result(cluster):
     A, B = make_chamfer_pair("clusters", n=3000, n_features=16, random_state=0)
     expected = chamfer_distance(A, B, method="sample", random_state=0, return_info=True)[1]
     with joblib.parallel_config(backend="dask"):
-        got = chamfer_distance(
-            A, B, method="sample", random_state=0, n_jobs=2, return_info=True
-        )[1]
+        got = chamfer_distance(A, B, method="sample", random_state=0, n_jobs=2, return_info=True)[1]
     assert got == expected

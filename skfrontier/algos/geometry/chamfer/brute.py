@@ -1,9 +1,9 @@
 """Exact nearest neighbours for p = 2 and angles: one matrix product, certified and rechecked.
 
-The squared distance is ``|q|^2 + |b|^2 - 2 q.b``, whose matrix product runs at the speed of BLAS but
-loses digits by cancellation. Each entry therefore carries a bound on its own rounding error; every
-reference point that the bounds cannot rule out is measured again by direct differences in float64 on
-the *original* arrays. The answer is that of a float64 loop over all pairs.
+The squared distance is ``|q|^2 + |b|^2 - 2 q.b``, whose matrix product runs at the speed of BLAS
+but loses digits by cancellation. Each entry therefore carries a bound on its own rounding error;
+every reference point that the bounds cannot rule out is measured again by direct differences in
+float64 on the *original* arrays. The answer is that of a float64 loop over all pairs.
 """
 
 from typing import Any
@@ -61,7 +61,7 @@ class BruteSearch:
             self._scale = unit_scale(peak)
         self._points, self._lengths, _ = self._prepared(self._B, 1.0)
         self._squares = self._lengths**2
-        self._errors = _error_constants(d, B.dtype)
+        self._slope, self._bend, self._slack = _error_constants(d, B.dtype)
 
     def query(self, A: np.ndarray, n_jobs: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the distance (float64) and the row number of the nearest reference of each row."""
@@ -77,18 +77,14 @@ class BruteSearch:
     def _query_block(self, A: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the distances, the rows and the number of rechecked pairs, (1,)."""
         A = read_only_rows(A)
-        queries, lengths, rescale = self._prepared(A, -2.0)  # the factor -2 of the product: exact
-        slope, bend, slack = self._errors
+        queries, spread, margin, rescale = self._prepared_queries(A)
         n_rows, n_refs = len(A), len(self._B)
         n_cols = min(n_refs, max(ENTRIES // max(n_rows, 1), CHUNK))
-        dtype = queries.dtype
-        spread = (slope * lengths).astype(dtype)
-        margin = (slack * np.square(lengths, dtype=np.float64)).astype(dtype)
-        upper = np.full(n_rows, np.inf, dtype)
+        upper = np.full(n_rows, np.inf, A.dtype)
         best = np.full(n_rows, np.inf)
         index = np.zeros(n_rows, np.intp)
         candidates = np.empty((2, n_rows * n_cols), np.int32)
-        products = np.empty(n_rows * n_cols, dtype)
+        products = np.empty(n_rows * n_cols, A.dtype)
         n_rechecked = 0
         for start in range(0, n_refs, n_cols):
             stop = min(start + n_cols, n_refs)
@@ -99,18 +95,21 @@ class BruteSearch:
                 self._squares[start:stop],
                 self._lengths[start:stop],
                 spread,
-                bend,
+                self._bend,
                 margin,
                 upper,
                 candidates,
             )
             n_rechecked += count
             self._recheck(candidates, count, start, A, rescale, best, index)
-        if self.metric.angular:
-            distances = angle_over_pi(best)
-        else:
-            distances = np.sqrt(best) / rescale
-        return distances, index, np.array([n_rechecked])
+        return self._distances(best, rescale), index, np.array([n_rechecked])
+
+    def _prepared_queries(self, A: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return -2 times the prepared rows, ``spread`` and ``margin`` for `_scan`, and scales."""
+        queries, lengths, rescale = self._prepared(A, -2.0)  # the factor of the product, exact
+        spread = (self._slope * lengths).astype(A.dtype)
+        margin = (self._slack * np.square(lengths, dtype=np.float64)).astype(A.dtype)
+        return queries, spread, margin, rescale
 
     def _prepared(self, X: np.ndarray, factor: float) -> tuple[np.ndarray, ...]:
         """Return the rows ready for the product, their lengths, and what ``_recheck`` scales by."""
@@ -134,6 +133,9 @@ class BruteSearch:
         else:
             recheck_euclidean(candidates, count, start, A, self._B, rescale, best, index)
 
+    def _distances(self, best: np.ndarray, rescale: np.ndarray) -> np.ndarray:
+        return angle_over_pi(best) if self.metric.angular else np.sqrt(best) / rescale
+
 
 def _finite_mean(B: np.ndarray) -> np.ndarray:
     """Return the float64 mean of the rows, or zero where its sum overflows (any centre is valid)."""
@@ -147,9 +149,10 @@ def _error_constants(d: int, dtype: np.dtype) -> tuple[float, Any, float]:
 
     In the working precision ``u`` a computed ``v`` differs from that of the exact points by at most
     ``slope |q| |b| + bend |b|^2``: 2 d u |q| |b| for the product in any order of summation, 8 u for
-    centring and casting both points, the rest for forming ``v`` itself in precision ``u``. An error in
-    ``|q|^2`` is shared by all references of a query and cancels. ``slack |q|^2`` covers the rounding of
-    the recheck, so that whatever minimises the *rechecked* values is always a candidate.
+    centring and casting both points, the rest for forming ``v`` itself in precision ``u``. An error
+    in ``|q|^2`` is shared by all references of a query and cancels. ``slack |q|^2`` covers the
+    rounding of the recheck, so that whatever minimises the *rechecked* values is always a
+    candidate.
     """
     u = np.finfo(dtype).eps / 2
     exact = 4 * (d + 4) * np.finfo(np.float64).eps
@@ -181,8 +184,9 @@ def _prepare_rows(X, mean, factor, reach, points, lengths, rescale):
         lengths[i] = np.sqrt(total)
 
 
-# nnan: neither products nor bounds are NaN, since all factors are bounded by ``reach``; nsz: the sign
-# of a zero decides nothing. Both are what lets LLVM turn the running minima into vector minima.
+# nnan: neither products nor bounds are NaN, since all factors are bounded by ``reach``; nsz: the
+# sign of a zero decides nothing. Both are what lets LLVM turn the running minima into vector
+# minima.
 @njit(fastmath={"nnan", "nsz", "contract"}, error_model="numpy")
 def _scan(products, squares, lengths, spread, bend, margin, upper, candidates):
     """List the pairs whose lower bound does not exceed the best upper bound; return their number.

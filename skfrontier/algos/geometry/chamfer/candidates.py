@@ -20,19 +20,13 @@ from skfrontier.algos._validation import (
     check_generator,
     check_points,
 )
-from skfrontier.algos.geometry.chamfer.embedding import (
-    apply_toeplitz,
-    symmetric_stable,
-    toeplitz_signs,
-)
 from skfrontier.algos.geometry.chamfer.metric import Metric
-from skfrontier.algos.geometry.chamfer.pairwise import PairDistance, PreparedRows, row_chunks
+from skfrontier.algos.geometry.chamfer.pairwise import PairDistance, PreparedRows
+from skfrontier.algos.geometry.chamfer.projection import PROJECTIONS, Projection
 from skfrontier.algos.geometry.chamfer.radix import sort_keys
 
-PROJECTIONS = ("auto", "gaussian", "stable", "toeplitz")
 _WORD_BITS = 64
 _MAX_AXIS_BITS = 31
-_BLOCK = 4096  # rows projected at a time: block and projection stay in the cache
 _BOX_SAMPLE = 20_000  # points from which the box of the root cell is laid
 _TAIL = 0.001  # share of the projected points on either side that a heavy-tailed box leaves out
 _MARGIN = 16.0  # of the inner range, by which the box of light-tailed projections may stretch
@@ -186,7 +180,7 @@ class ZOrderTrees:
         self.pairs = PairDistance(B, metric)
         self._n_projections = n_projections
         self._projection_kind = projection
-        self.projection = _Projection(B, metric, projection, n_trees, n_projections, random_state)
+        self.projection = Projection(B, metric, projection, n_trees, n_projections, random_state)
         heavy_tailed = projection == "stable" and metric.p < 2 and self.projection.random
         projected = self.projection(self.pairs.prepare(B), n_jobs)
         # Shifts are drawn here, in order: the result must not depend on who finishes first.
@@ -201,6 +195,18 @@ class ZOrderTrees:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the row of B of the best candidate of each point of A, and its distance."""
         prepared = self.pairs.prepare(A)
+        arg, _ = self._search(prepared, window, n_jobs)
+        return arg, self.pairs.distances(prepared, arg, n_jobs)
+
+    def bounds(self, A: np.ndarray, *, window: int = 1, n_jobs: int | None = None) -> np.ndarray:
+        """Upper bounds of the distances to the nearest points, a little above the candidates'."""
+        prepared = self.pairs.prepare(A)
+        arg, best = self._search(prepared, window, n_jobs)
+        return self.pairs.upper_bounds(prepared, arg, best, self.projection.scale, n_jobs)
+
+    def _search(
+        self, prepared: PreparedRows, window: int, n_jobs: int | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         projected = self.projection(prepared, n_jobs)
         found = Parallel(n_jobs=n_jobs, require="sharedmem")(
             delayed(self._search_tree)(tree, prepared, projected, window) for tree in self.trees
@@ -210,7 +216,7 @@ class ZOrderTrees:
             better = (other_best < best) | ((other_best == best) & (other_arg < arg))
             np.copyto(best, other_best, where=better)
             np.copyto(arg, other_arg, where=better)
-        return arg, self.pairs.distances(prepared, arg, n_jobs)
+        return arg, best
 
     def another(
         self, n_trees: int, random_state: np.random.Generator, *, n_jobs: int | None = None
@@ -236,91 +242,6 @@ class ZOrderTrees:
         scale = self.projection.scale
         self.pairs.improve(prepared, order, place, tree.order, window, scale, best, arg)
         return best, arg
-
-
-def scale_to_one(spread: float, dtype: np.dtype) -> float:
-    """Power of two that brings ``spread`` to order one, where neither squares nor sums overflow."""
-    if spread == 0:
-        return 1.0
-    largest = np.finfo(dtype).maxexp - 2  # of a finite factor in this precision
-    return 2.0 ** float(np.clip(-np.floor(np.log2(spread)), -largest, largest))
-
-
-class _Projection:
-    """Centre, scale, and multiply by the random map of all trees in one pass over the points."""
-
-    def __init__(
-        self,
-        B: np.ndarray,
-        metric: Metric,
-        kind: str,
-        n_trees: int,
-        n_projections: int,
-        random_state: np.random.Generator,
-    ) -> None:
-        d = B.shape[1]
-        self.random = d > n_projections
-        self.n_columns = min(d, n_projections)
-        self.n_columns_total = n_trees * n_projections if self.random else d
-        sample = B[:: max(1, B.shape[0] // _BLOCK)].astype(np.float64)
-        self.centre = np.zeros(d) if metric.angular else sample.mean(axis=0)
-        # Unit rows, which the angle uses, have size one already.
-        spread = 1.0 if metric.angular else float(np.abs(sample - self.centre).max())
-        self.scale = scale_to_one(spread, B.dtype)
-        self.toeplitz: list[tuple[np.ndarray, np.ndarray]] = []
-        self.matrix = np.eye(d)
-        if self.random and kind == "toeplitz":
-            self.toeplitz = [toeplitz_signs(d, n_projections, random_state) for _ in range(n_trees)]
-        elif self.random and kind == "stable":
-            self.matrix = symmetric_stable(metric.p, (d, self.n_columns_total), random_state)
-        elif self.random:
-            self.matrix = random_state.standard_normal((d, self.n_columns_total))
-        self.matrix = self.matrix.astype(np.float32)
-
-    def tree_columns(self, n_trees: int) -> list[slice]:
-        """Columns of the joint projection that belong to each tree (all, where nothing is random)."""
-        if not self.random:
-            return [slice(0, self.n_columns)] * n_trees
-        return [slice(t * self.n_columns, (t + 1) * self.n_columns) for t in range(n_trees)]
-
-    def __call__(self, points: PreparedRows, n_jobs: int | None = None) -> np.ndarray:
-        """Project the rows for all trees at once; float32 of shape (n_points, n_columns_total)."""
-        X, inverse_norms = points.rows, points.inverse_norms
-        out = np.empty((X.shape[0], self.n_columns_total), np.float32)
-        if self.toeplitz:
-            for rows in row_chunks(X.shape[0], 1, longest=_BLOCK):
-                block = (X[rows] - self.centre) * self.scale
-                if inverse_norms.size:
-                    block *= inverse_norms[rows, None]
-                out[rows] = np.hstack([apply_toeplitz(block, *signs) for signs in self.toeplitz])
-            return out
-        Parallel(n_jobs=n_jobs, require="sharedmem")(
-            delayed(_project)(
-                X[rows], inverse_norms[rows], self.centre, self.scale, self.matrix, out[rows]
-            )
-            for rows in row_chunks(X.shape[0], n_jobs)
-        )
-        return out
-
-
-@njit(fastmath={"contract"})  # fused multiply-adds: these coordinates only order the points
-def _project(X, inverse_norms, centre, scale, matrix, out):
-    """Write ``(x / |x| - centre) * scale @ matrix``, the norm only where given, for each row.
-
-    Equal rows get equal coordinates wherever they stand, which a blocked matrix product does not
-    promise; so equal points get equal keys.
-    """
-    n, d = X.shape
-    for i in range(n):
-        row = out[i]
-        row[:] = np.float32(0.0)
-        for c in range(d):
-            value = np.float64(X[i, c])
-            if inverse_norms.size:
-                value *= inverse_norms[i]
-            x = np.float32((value - centre[c]) * scale)
-            for t in range(row.size):
-                row[t] += x * matrix[c, t]
 
 
 def _grow_tree(

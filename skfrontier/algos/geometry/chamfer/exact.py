@@ -91,7 +91,8 @@ def prepare_search(B: np.ndarray, metric: Metric, method: str = "auto") -> Exact
         return TreeSearch(B, metric)
     if method == "brute":
         return _all_pairs(B, metric)
-    costs = {each: exact_cost(1.0, *B.shape, metric, each) for each in METHODS[1:]}
+    n, d = B.shape
+    costs = {each: exact_cost(1.0, n, d, metric, each) for each in METHODS[1:]}
     cheapest = min(costs, key=lambda each: costs[each])
     if cheapest == "grid":
         grid = GridSearch(B, metric)
@@ -150,9 +151,9 @@ def nearest_distances(
     metric : {'minkowski', 'euclidean', 'sqeuclidean', 'manhattan', 'angular'}, default='minkowski'
         'sqeuclidean' is the squared Euclidean distance, 'angular' the angle over pi, in [0, 1].
     method : {'auto', 'brute', 'tree', 'grid'}, default='auto'
-        'brute' measures all pairs, 'tree' is a kd-tree (``p <= 16`` or infinite), 'grid' are uniform
-        cells (``p = 2``, at most 3 features). 'auto' takes what a fixed cost formula predicts to be
-        cheapest. All give the same values.
+        'brute' measures all pairs, 'tree' is a kd-tree (``p <= 16`` or infinite), 'grid' are
+        uniform cells (``p = 2``, at most 3 features). 'auto' takes what a fixed cost formula
+        predicts to be cheapest. All give the same values.
     return_index : bool, default=False
         Whether to return the nearest rows too.
     n_jobs : int or None, default=None
@@ -173,11 +174,11 @@ def nearest_distances(
     Notes
     -----
     Guaranteed: each distance is that of float64 differences of the given (float32 or float64)
-    coordinates, whatever their scale or offset. 'brute' with ``p = 2`` runs at the speed of a matrix
-    product in the precision of the input, bounds the rounding error of every entry, and measures
-    again every reference that the bounds cannot rule out. Work: ``n_A n_B n_features`` for 'brute',
-    memory a few megabytes beyond one prepared copy of ``B``; about ``2**n_features log n_B`` a query for
-    'tree', a few cells a query for 'grid'.
+    coordinates, whatever their scale or offset. 'brute' with ``p = 2`` runs at the speed of a
+    matrix product in the precision of the input, bounds the rounding error of every entry, and
+    measures again every reference that the bounds cannot rule out. Work: ``n_A n_B n_features`` for
+    'brute', memory a few megabytes beyond one prepared copy of ``B``; about ``2**n_features log
+    n_B`` a query for 'tree', a few cells a query for 'grid'.
 
     Reporting the nearest neighbour of every point exactly is believed to take nearly quadratic time
     in high dimension; for the *sum* of the distances there are near-linear estimates [1]_ [2]_.

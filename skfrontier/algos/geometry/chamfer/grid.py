@@ -97,8 +97,8 @@ def _fitting_cells(
 ) -> tuple[float, np.ndarray, np.ndarray, float]:
     """Return side, shape, the cell of each point and the occupancy of the grid that fits ``points``.
 
-    Starts at about two points a cell of the box and refines while the points, which may fill a small
-    part of their box only, crowd in the cells and memory allows.
+    Starts at about two points a cell of the box and refines while the points, which may fill a
+    small part of their box only, crowd in the cells and memory allows.
     """
     n = len(points)
     side = float(extent.max()) * 2.0 or 1.0

@@ -1,8 +1,8 @@
 """Exact nearest neighbours in l_p, p != 2: vector kernels as a filter, float64 recheck.
 
-Direct differences lose no digits, so the working precision (float32 for float32 input) already gives
-every power sum to a small *relative* error. Only the few references within that error of the least sum
-are measured again in float64 on the original arrays.
+Direct differences lose no digits, so the working precision (float32 for float32 input) already
+gives every power sum to a small *relative* error. Only the few references within that error of the
+least sum are measured again in float64 on the original arrays.
 """
 
 from typing import Any
@@ -43,7 +43,8 @@ class LpSearch:
     B : ndarray of shape (n_B, d), float32 or float64
         The reference rows, at least one, finite.
     metric : Metric
-        Not angular; its power is not applied. Made for ``p != 2``; ``p > 2`` and infinity are valid.
+        Not angular; its power is not applied. Made for ``p != 2``; ``p > 2`` and infinity are
+        valid.
     """
 
     method = "brute"
@@ -113,8 +114,8 @@ class LpSearch:
 def _tolerance(p: float, d: int, dtype: np.dtype) -> tuple[Any, float]:
     """Return the factor and the floor of the least sum up to which a reference is a candidate.
 
-    The factor covers twice the relative error of a sum, plus the rounding of the recheck itself. Sums
-    below the floor may have lost everything to underflow.
+    The factor covers twice the relative error of a sum, plus the rounding of the recheck itself.
+    Sums below the floor may have lost everything to underflow.
     """
     eps = float(np.finfo(dtype).eps)
     by_roots = p == 1.0 or p in QUARTER_POWERS

@@ -8,11 +8,14 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from skfrontier.algos._numba import njit
 from skfrontier.algos.geometry.chamfer.metric import Metric
+from skfrontier.algos.geometry.chamfer.prefetch import prefetch_row
 
 # Sums of d nonnegative terms may be taken in any order; infinities and NaN keep their meaning.
 _SUM_FLAGS = {"reassoc", "contract", "nsz", "arcp"}
 _L1, _P125, _L15, _P175, _L2, _ANGLE = range(6)
 _CODES = {1.0: _L1, 1.25: _P125, 1.5: _L15, 1.75: _P175, 2.0: _L2}
+_SAFELY_ABOVE_UNDERFLOW = 1e-20  # of a sum of scaled differences, in float32 too
+_PREFETCH_AHEAD = 8  # queries
 _TINY, _HUGE = 1e-280, 1e280  # squares and powers outside lose digits: rescale the difference
 
 
@@ -100,6 +103,34 @@ class PairDistance:
         )
         return out
 
+    def upper_bounds(
+        self,
+        queries: PreparedRows,
+        arg: np.ndarray,
+        best: np.ndarray,
+        scale: float,
+        n_jobs: int | None = None,
+    ) -> np.ndarray:
+        """Bounds, from above, of the distances of the pairs that :meth:`improve` left in ``best``.
+
+        Where the ranking was by the metric itself its rounding is bounded, and no pair is read again;
+        values near the underflow are measured anew.
+        """
+        p = self.metric.p
+        if self.metric.angular or _CODES.get(p) != self._rank_code:
+            return self.distances(queries, arg, n_jobs) * (1 + self._slack(np.float64))
+        bounds = (best ** (1 / p) if p != 2 else np.sqrt(best)) / scale
+        bounds *= 1 + self._slack(self.B.dtype)
+        small = np.flatnonzero(~((best > _SAFELY_ABOVE_UNDERFLOW) & (best < np.inf)))
+        bounds[small] = self.distances(
+            PreparedRows(queries.rows[small], queries.inverse_norms), arg[small]
+        ) * (1 + self._slack(np.float64))
+        return bounds
+
+    def _slack(self, dtype: type | np.dtype) -> float:
+        """Relative rounding error of a distance: differences, powers, and a sum of d terms."""
+        return float((self.B.shape[1] + 16) * np.finfo(dtype).eps)
+
     def _inverse_norms(self, X: np.ndarray) -> np.ndarray:
         if not self.metric.angular:
             return np.empty(0)
@@ -158,6 +189,10 @@ def _improve(
     m = reference_order.size
     inverse_a = inverse_b = 1.0
     for position in range(order.size):
+        ahead = position + _PREFETCH_AHEAD
+        if ahead < order.size:
+            prefetch_row(A, order[ahead])
+            prefetch_row(B, reference_order[min(place[ahead], m - 1)])
         i = order[position]
         if inverse_A.size:
             inverse_a = inverse_A[i]

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from skfrontier.algos._validation import check_choice, check_count, check_interval
-from skfrontier.algos.geometry.chamfer.candidates import PROJECTIONS, check_sampling_metric
+from skfrontier.algos.geometry.chamfer.candidates import check_sampling_metric
 from skfrontier.algos.geometry.chamfer.exact import exact_cost
 from skfrontier.algos.geometry.chamfer.metric import Metric
+from skfrontier.algos.geometry.chamfer.projection import PROJECTIONS
 
 METHODS = ("auto", "brute", "tree", "grid", "sample", "uniform")
 BACKENDS = ("numpy", "torch")

@@ -1,8 +1,8 @@
 """Kernels that fill a block of ``sum_k |q_k - b_k|**p`` with vector instructions.
 
-References come in tiles that stay in the cache while all queries of the block pass over them. There is
-no early abandoning inside the loop over the features: a test per feature costs more than the vector
-instructions that it saves.
+References come in tiles that stay in the cache while all queries of the block pass over them. There
+is no early abandoning inside the loop over the features: a test per feature costs more than the
+vector instructions that it saves.
 """
 
 import numpy as np
@@ -12,8 +12,8 @@ from skfrontier.algos._numba import njit
 TILE = 32  # reference rows of a tile, p = 1
 WIDE_TILE = 128  # reference rows of a transposed tile, other p
 
-# reassoc, contract, nsz, arcp: the sums may be reordered, their error bound holds for any order. Not
-# nnan and ninf: starting values are infinite in the kernels that use these.
+# reassoc, contract, nsz, arcp: the sums may be reordered, their error bound holds for any order.
+# Not nnan and ninf: starting values are infinite in the kernels that use these.
 _SUMS = {"reassoc", "contract", "nsz", "arcp"}
 
 # The largest relative error of one power: by polynomials (of the logarithm and the exponential, and

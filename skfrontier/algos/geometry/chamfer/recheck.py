@@ -1,8 +1,8 @@
 """Listed pairs measured by direct differences in float64; the least of each query is kept.
 
 All three kernels go through ``candidates[:, :count]`` (query row, reference row less ``start``) and
-replace ``best`` and ``index`` only by something strictly smaller: with candidates in ascending order
-of reference, ties keep the lowest row number.
+replace ``best`` and ``index`` only by something strictly smaller: with candidates in ascending
+order of reference, ties keep the lowest row number.
 """
 
 import numpy as np
@@ -53,8 +53,8 @@ def recheck_power(candidates, count, start, A, B, p, rescale, best, index):
 def recheck_angular(candidates, count, start, A, B, inverse, B_norms, best, index):
     """``best`` holds ``(|u - v| / |u + v|)**2`` of the unit rows, the squared tangent of half the angle.
 
-    The ratio grows with the angle and keeps its digits at both ends, where ``|u - v|`` is flat (near
-    pi) and a cosine is flat too (near 0). Opposite rows give infinity.
+    The ratio grows with the angle and keeps its digits at both ends, where ``|u - v|`` is flat
+    (near pi) and a cosine is flat too (near 0). Opposite rows give infinity.
     """
     for c in range(count):
         i = candidates[0, c]

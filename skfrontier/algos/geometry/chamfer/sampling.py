@@ -138,10 +138,8 @@ def bound_terms(
     n_jobs: int | None = None,
 ) -> np.ndarray:
     """Upper bounds of the terms of all rows of A, from the candidates of the trees."""
-    _, distances = trees.query(A, window=window, n_jobs=n_jobs)
-    # The exact search sums in another order: never let rounding put it above its bound.
-    distances *= 1 + (A.shape[1] + 8) * 2.0**-50
-    return weighted_terms(distances, weights, trees.metric.power)
+    bounds = trees.bounds(A, window=window, n_jobs=n_jobs)
+    return weighted_terms(bounds, weights, trees.metric.power)
 
 
 def sample_sum(

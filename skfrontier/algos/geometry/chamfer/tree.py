@@ -51,9 +51,13 @@ class TreeSearch:
         self._B = B
         self._scale = 1.0 if metric.angular else mild_scale(peak_magnitude(B), np.dtype(np.float32))
         points = self._points(B)
+        self._tree: Any = None
+        self._distinct: tuple[Any, np.ndarray] | None = None
         # A leaf cannot split equal points: many copies of few points would make it a long list.
-        self._distinct = _distinct_tree(points) if _repeats_itself(points) else None
-        self._tree = cKDTree(points) if self._distinct is None else None
+        if _repeats_itself(points):
+            self._distinct = _distinct_tree(points)
+        else:
+            self._tree = cKDTree(points)
 
     def query(self, A: np.ndarray, n_jobs: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the distance (float64) and the row number of the nearest reference of each row."""
