@@ -1,5 +1,6 @@
 """The directed and symmetric Chamfer distance: choice of method, and one result for all of them."""
 
+import math
 import time
 import warnings
 from dataclasses import dataclass, field, replace
@@ -36,7 +37,7 @@ class ChamferResult:
     standard_error : float
         Estimated standard deviation of ``value`` (0 when exact or certainly bracketed).
     epsilon_achieved : float
-        Largest relative distance from ``value`` to an end of the interval.
+        Largest relative error ``|value / exact - 1|`` that the interval allows.
     n_draws : int
         Number of random draws.
     n_exact : int
@@ -327,7 +328,7 @@ def make_result(
         ci_high=high,
         confidence=1.0 if total.exact else 1 - plan.delta,
         standard_error=total.standard_error * scale,
-        epsilon_achieved=relative_reach(value, low, high),
+        epsilon_achieved=largest_relative_error(value, low, high),
         n_draws=total.n_draws,
         n_exact=total.n_exact,
         upper_bound=total.upper_bound * scale,
@@ -337,11 +338,11 @@ def make_result(
     )
 
 
-def relative_reach(value: float, low: float, high: float) -> float:
-    """Largest relative distance from ``value`` to the ends of its interval."""
+def largest_relative_error(value: float, low: float, high: float) -> float:
+    """Largest ``|value / exact - 1|`` over the exact values that the interval allows."""
     if high == low:
         return 0.0
-    return float(max(high / value - 1, 1 - low / value)) if value > 0 else np.inf
+    return max(value / low - 1, 1 - value / high) if low > 0 else math.inf
 
 
 def _symmetric_distance(
@@ -368,7 +369,7 @@ def _symmetric_distance(
         ci_high=high,
         confidence=1.0 if forward.confidence == backward.confidence == 1.0 else 1 - plan.delta,
         standard_error=float(np.hypot(forward.standard_error, backward.standard_error)),
-        epsilon_achieved=relative_reach(value, low, high),
+        epsilon_achieved=largest_relative_error(value, low, high),
         n_draws=forward.n_draws + backward.n_draws,
         n_exact=forward.n_exact + backward.n_exact,
         upper_bound=forward.upper_bound + backward.upper_bound,

@@ -169,7 +169,7 @@ def _scan(sums, n_rows, n_cols, factor, floors, least, candidates):
 
 @njit(error_model="numpy")
 def _steep(A, B, p, distances, index):
-    """P > 2 and infinity, in float64: each sum relative to its largest term, so no p overflows.
+    """Search for p > 2 and infinity in float64: each sum relative to its largest term, so no p overflows.
 
     The largest term alone is a lower bound of the distance, which rules out most references.
     """

@@ -30,9 +30,9 @@ def chamfer_matrix(
 
     Parameters
     ----------
-    X, Y : sequence of array-likes of shape (n_i, n_features), array of shape (n_clouds, n_points, \
-n_features) or pair (points, offsets)
-        The clouds. In the pair, cloud ``i`` is ``points[offsets[i]:offsets[i + 1]]``.
+    X, Y : sequence of array-likes, ndarray or pair (points, offsets)
+        Clouds of shape (n_i, n_features), or one array of shape (n_clouds, n_points, n_features). In
+        the pair, cloud ``i`` is ``points[offsets[i]:offsets[i + 1]]``.
     p : float, default=2.0
         The norm of ``metric='minkowski'``, from 1 to infinity.
     metric : {'minkowski', 'euclidean', 'sqeuclidean', 'manhattan', 'angular'}, default='minkowski'

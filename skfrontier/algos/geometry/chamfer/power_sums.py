@@ -26,7 +26,7 @@ QUARTER_POWERS = {1.25: 1, 1.5: 2, 1.75: 3}
 
 @njit(fastmath=_SUMS)
 def absolute_sums(Q, P, out):
-    """P = 1. ``Q`` and ``out`` have a multiple of 4 rows, so that 4 sums share each read of ``P``."""
+    """Fill the sums for p = 1. ``Q`` and ``out`` have a multiple of 4 rows: 4 sums share a read."""
     zero = Q.dtype.type(0)
     for first in range(0, P.shape[0], TILE):
         for i in range(0, Q.shape[0], 4):
@@ -57,7 +57,7 @@ def _transpose(P, first, tile):
 
 @njit(fastmath=_SUMS)
 def quarter_sums(Q, P, code, out):
-    """P = 1.25, 1.5 or 1.75 (``code`` 1, 2 or 3), by square roots."""
+    """Fill the sums for p = 1.25, 1.5 or 1.75 (``code`` 1, 2 or 3), by square roots."""
     tile = np.empty((P.shape[1], WIDE_TILE), P.dtype)
     for first in range(0, P.shape[0], WIDE_TILE):
         width = _transpose(P, first, tile)

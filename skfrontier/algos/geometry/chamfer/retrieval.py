@@ -55,9 +55,9 @@ def nearest_clouds(
 
     Parameters
     ----------
-    queries : sequence of array-likes of shape (n_i, n_features), array of shape (n_queries, \
-n_points, n_features) or pair (points, offsets)
-        The query clouds, none of them empty.
+    queries : sequence of array-likes, ndarray or pair (points, offsets)
+        The query clouds, none of them empty: of shape (n_i, n_features), or one array of shape
+        (n_queries, n_points, n_features).
     references : CloudIndex
         The prepared references, with metric and reduction.
     k : int

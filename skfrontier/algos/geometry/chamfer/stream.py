@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from skfrontier.algos._validation import check_count, check_interval
+from skfrontier.algos._validation import check_interval
 from skfrontier.algos.geometry.chamfer.candidates import ZOrderTrees
 from skfrontier.algos.geometry.chamfer.distance import ChamferResult, make_result
 from skfrontier.algos.geometry.chamfer.exact import prepare_search
@@ -30,7 +30,7 @@ class DistanceStream:
     """
 
     def __init__(self, n_slots: int, random_state: np.random.Generator) -> None:
-        self.slots = WeightedSlots(check_count(n_slots, "n_slots"))
+        self.slots = WeightedSlots(n_slots)
         self.total_weight = 0.0
         self._random_state = random_state
 

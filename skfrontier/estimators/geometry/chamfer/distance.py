@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skfrontier.algos.geometry.chamfer.clouds import pack_clouds
+from skfrontier.algos._validation import check_count
 from skfrontier.algos.geometry.chamfer.distance import (
     ChamferResult,
     check_weights,
@@ -20,6 +20,7 @@ from skfrontier.algos.geometry.chamfer.plan import Plan
 from skfrontier.algos.geometry.chamfer.reference import Reference
 from skfrontier.algos.geometry.chamfer.scaling import check_nonzero_rows
 from skfrontier.algos.geometry.chamfer.stream import DistanceStream
+from skfrontier.estimators.geometry.chamfer.cloud_input import read_clouds
 
 
 class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -233,7 +234,7 @@ class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             The distances.
         """
         check_is_fitted(self)
-        clouds = pack_clouds(X, "X", n_features=self.n_features_in_)
+        clouds = read_clouds(self, X, reset=False)
         if self._plan_.metric.angular:
             check_nonzero_rows(clouds.points, "X")
         return np.array([[self._distance(cloud, None).value] for cloud in clouds])
@@ -290,6 +291,7 @@ class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self
 
     def _plan(self) -> Plan:
+        check_count(self.n_slots, "n_slots")
         return Plan(
             metric=Metric.from_names(self.metric, self.p, self.power),
             method=self.method,
@@ -323,7 +325,7 @@ class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
 def warn_unless_reached(info: ChamferResult, epsilon: float) -> None:
     """Warn where a stream's slots ran out before the requested relative error was certified."""
-    if info.epsilon_achieved > epsilon:
+    if info.epsilon_achieved > epsilon * (1 + 1e-9):  # equal up to rounding at the stop
         warnings.warn(
             f"The slots certify a relative error of {info.epsilon_achieved:.3g}, not {epsilon:g}; "
             "raise n_slots (the error falls with its square root), or ask for a larger epsilon.",
