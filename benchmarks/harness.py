@@ -1,8 +1,9 @@
 """Measure contenders on the same work: median time of interleaved runs, peak memory, growth.
 
-A contender whose first run takes longer than ``LONG_RUN`` seconds is not run again. All others get that
-first run as a warm-up (kernels compile, caches fill), then ``ROUNDS`` timed runs, the contenders taking
-turns so that a busy moment of the machine meets them all, and one more run in which memory is watched.
+The first run of a contender is a warm-up: kernels compile, caches fill. Then come up to ``ROUNDS`` timed
+runs, the contenders taking turns so that a busy moment of the machine meets them all; one that has spent
+``PATIENCE`` seconds is not run again. Memory is watched in a run of its own, or in the warm-up where
+another run would take long.
 """
 
 import ctypes
@@ -19,7 +20,7 @@ import numpy as np
 import psutil
 
 ROUNDS = 3
-LONG_RUN = 15.0
+PATIENCE = 20.0
 _MEMORY_INTERVAL = 0.002
 
 
@@ -153,14 +154,16 @@ def _installed(module: str) -> bool:
 
 def _measure(contenders: list[Contender]) -> dict[str, tuple[float, float, float, float, int]]:
     """CPU and wall seconds, error, memory and number of runs, by contender."""
-    first = {c.name: _with_peak_memory(lambda c=c: _timed(c.run)) for c in contenders}
-    repeated = [c for c in contenders if first[c.name][0].wall <= LONG_RUN]
-    samples = {c.name: [] if c in repeated else [first[c.name][0]] for c in contenders}
+    warm_up = {c.name: _with_peak_memory(c.run) for c in contenders}
+    samples: dict[str, list[_Sample]] = {c.name: [] for c in contenders}
     for _ in range(ROUNDS):
-        for c in repeated:
-            samples[c.name].append(_timed(c.run))
-    memory = {name: peak for name, (_, peak) in first.items()}
-    memory |= {c.name: _with_peak_memory(c.run)[1] for c in repeated}
+        for c in contenders:
+            if sum(sample.wall for sample in samples[c.name]) < PATIENCE:
+                samples[c.name].append(_timed(c.run))
+    memory = {
+        c.name: _with_peak_memory(c.run) if samples[c.name][-1].wall < PATIENCE else warm_up[c.name]
+        for c in contenders
+    }
     return {
         c.name: (
             statistics.median(s.cpu for s in samples[c.name]) / c.share,
@@ -203,8 +206,8 @@ def _timed(run: Callable[[], Any]) -> _Sample:
     return _Sample(time.process_time() - cpu, time.perf_counter() - wall, result)
 
 
-def _with_peak_memory(run: Callable[[], Any]) -> tuple[Any, float]:
-    """Result of ``run``, and by how many bytes the process grew at its largest."""
+def _with_peak_memory(run: Callable[[], Any]) -> float:
+    """By how many bytes the process grew at its largest during ``run``."""
     _release_memory()
     process = psutil.Process()
     start = peak = process.memory_info().rss
@@ -218,12 +221,12 @@ def _with_peak_memory(run: Callable[[], Any]) -> tuple[Any, float]:
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        result = run()
+        run()
     finally:
         finished.set()
         watcher.join()
     peak = max(peak, process.memory_info().rss)
-    return result, float(peak - start)
+    return float(peak - start)
 
 
 def _release_memory() -> None:
