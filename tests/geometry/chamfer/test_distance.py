@@ -213,6 +213,25 @@ def test_mixed_types_are_computed_in_the_wider_one():
     assert chamfer_distance(A, B, method="sample", random_state=0) == pytest.approx(exact, rel=0.05)
 
 
+@pytest.mark.parametrize("p", [1.5, 2])
+def test_block_size_does_not_change_the_value(p):
+    A, B = make_chamfer_pair("clusters", n=500, n_features=12, random_state=0)
+    expected = chamfer_distance(A, B, p=p, method="brute")
+    for block_size in (1, 7, 100, 10_000):
+        assert chamfer_distance(A, B, p=p, method="brute", block_size=block_size) == expected
+
+
+@pytest.mark.parametrize("method", ["auto", "sample"])
+@pytest.mark.parametrize("metric", ["euclidean", "angular"])
+def test_torch_backend_gives_the_same_values(method, metric):
+    pytest.importorskip("torch", reason="needs the extra scikit-frontier[torch]")
+    A, B = make_chamfer_pair("clusters", n=2000, n_features=24, random_state=0)
+    kwargs = {"metric": metric, "method": method, "epsilon": 0.05, "random_state": 0}
+    assert chamfer_distance(A, B, backend="torch", **kwargs) == pytest.approx(
+        chamfer_distance(A, B, **kwargs), rel=1e-6
+    )
+
+
 def test_inputs_stay_unchanged():
     A, B = make_chamfer_pair("clusters", n=500, n_features=12, random_state=0)
     before = A.copy(), B.copy()
@@ -341,6 +360,7 @@ def test_bad_points_are_named(A, message):
         ({"reduction": "max"}, "reduction"),
         ({"method": "best"}, "method"),
         ({"backend": "cuda"}, "backend"),
+        ({"backend": "torch", "method": "tree"}, "compares all pairs"),
         ({"projection": "pca"}, "projection"),
         ({"n_trees": 0}, "n_trees"),
         ({"n_projections": 0}, "n_projections"),

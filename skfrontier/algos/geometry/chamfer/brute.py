@@ -39,11 +39,14 @@ class BruteSearch:
         The reference rows, at least one, finite, nonzero where ``metric`` is angular.
     metric : Metric
         With ``p == 2``; its power is not applied.
+    block_size : int, default=4096
+        Most references compared at a time.
     """
 
     method = "brute"
 
-    def __init__(self, B: np.ndarray, metric: Metric):
+    def __init__(self, B: np.ndarray, metric: Metric, block_size: int = 4096):
+        self.block_size = block_size
         self.metric = metric
         self._B = read_only_rows(B)
         n, d = B.shape
@@ -79,7 +82,7 @@ class BruteSearch:
         A = read_only_rows(A)
         queries, spread, margin, rescale = self._prepared_queries(A)
         n_rows, n_refs = len(A), len(self._B)
-        n_cols = min(n_refs, max(ENTRIES // max(n_rows, 1), CHUNK))
+        n_cols = min(n_refs, self.block_size, max(ENTRIES // max(n_rows, 1), CHUNK))
         upper = np.full(n_rows, np.inf, A.dtype)
         best = np.full(n_rows, np.inf)
         index = np.zeros(n_rows, np.intp)

@@ -76,8 +76,12 @@ def _feature_cost(metric: Metric) -> float:
     return QUARTER if metric.p in QUARTER_POWERS else POWER
 
 
-def prepare_search(B: np.ndarray, metric: Metric, method: str = "auto") -> ExactSearch:
+def prepare_search(
+    B: np.ndarray, metric: Metric, method: str = "auto", *, block_size: int = 4096
+) -> ExactSearch:
     """Return the search structure of ``method`` over validated references ``B``.
+
+    ``block_size`` bounds the references that an all-pairs search compares at a time.
 
     Raises
     ------
@@ -90,20 +94,21 @@ def prepare_search(B: np.ndarray, metric: Metric, method: str = "auto") -> Exact
     if method == "tree":
         return TreeSearch(B, metric)
     if method == "brute":
-        return _all_pairs(B, metric)
-    n, d = B.shape
-    costs = {each: exact_cost(1.0, n, d, metric, each) for each in METHODS[1:]}
+        return _all_pairs(B, metric, block_size)
+    n_B, d = B.shape
+    costs = {each: exact_cost(1.0, n_B, d, metric, each) for each in METHODS[1:]}
     cheapest = min(costs, key=lambda each: costs[each])
     if cheapest == "grid":
         grid = GridSearch(B, metric)
         if grid.occupancy <= GRID_CROWDED:
             return grid
         cheapest = "tree"
-    return TreeSearch(B, metric) if cheapest == "tree" else _all_pairs(B, metric)
+    return TreeSearch(B, metric) if cheapest == "tree" else _all_pairs(B, metric, block_size)
 
 
-def _all_pairs(B: np.ndarray, metric: Metric) -> ExactSearch:
-    return BruteSearch(B, metric) if metric.p == 2.0 else LpSearch(B, metric)
+def _all_pairs(B: np.ndarray, metric: Metric, block_size: int) -> ExactSearch:
+    kind = BruteSearch if metric.p == 2.0 else LpSearch
+    return kind(B, metric, block_size)
 
 
 @overload

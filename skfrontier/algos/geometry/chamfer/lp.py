@@ -45,11 +45,14 @@ class LpSearch:
     metric : Metric
         Not angular; its power is not applied. Made for ``p != 2``; ``p > 2`` and infinity are
         valid.
+    block_size : int, default=4096
+        Most references compared at a time.
     """
 
     method = "brute"
 
-    def __init__(self, B: np.ndarray, metric: Metric):
+    def __init__(self, B: np.ndarray, metric: Metric, block_size: int = 4096):
+        self.block_size = block_size
         self.metric = metric
         self._B = read_only_rows(B)
         self._peak = peak_magnitude(B)
@@ -69,7 +72,7 @@ class LpSearch:
         p = self.metric.p
         n_rows, n_refs = len(A), len(self._B)
         queries, rescale, far = self._prepared(A)
-        n_cols = min(n_refs, max(ENTRIES // max(n_rows, 1), CHUNK))
+        n_cols = min(n_refs, self.block_size, max(ENTRIES // max(n_rows, 1), CHUNK))
         sums = np.empty((len(queries), n_cols), A.dtype)
         candidates = np.empty((2, n_rows * n_cols), np.int32)
         factor, floor = _tolerance(p, A.shape[1], A.dtype)

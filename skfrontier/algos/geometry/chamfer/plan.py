@@ -45,6 +45,11 @@ class Plan:
             self, "epsilon", check_interval(epsilon, "epsilon", 0.0, 1.0, closed="left")
         )
         check_interval(self.delta, "delta", 0.0, 1.0, closed="neither")
+        if self.backend == "torch" and self.method in ("tree", "grid"):
+            raise ValueError(
+                f"backend='torch' compares all pairs: use method='auto', 'brute', 'sample' or 'uniform', "
+                f"not {self.method!r}."
+            )
         if self.method in ("sample", "uniform"):
             check_sampling_metric(self.metric)
             if self.epsilon == 0:

@@ -1,5 +1,7 @@
 """Ask the processor for a row before it is needed."""
 
+from typing import Any
+
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -10,7 +12,7 @@ _CACHE_LINE = 64  # bytes
 
 
 @intrinsic
-def prefetch_row(typingctx, X, i):
+def _prefetch_row(typing_context, X, i):
     """Prefetch the cache lines of row ``i`` of the 2-D array ``X``; reads nothing, changes nothing.
 
     Rows visited in an order that looks random are otherwise waited for one after the other.
@@ -43,3 +45,6 @@ def prefetch_row(typingctx, X, i):
         return context.get_dummy_value()
 
     return signature(types.void, X, i), codegen
+
+
+prefetch_row: Any = _prefetch_row  # without the typing context, which only numba passes

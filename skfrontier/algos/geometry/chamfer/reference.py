@@ -5,6 +5,7 @@ import numpy as np
 from skfrontier.algos.geometry.chamfer.candidates import ZOrderTrees
 from skfrontier.algos.geometry.chamfer.exact import ExactSearch, prepare_search
 from skfrontier.algos.geometry.chamfer.plan import Plan
+from skfrontier.algos.geometry.chamfer.torch_brute import TorchBruteSearch
 
 
 class Reference:
@@ -31,11 +32,13 @@ class Reference:
         """Return the exact search by ``method`` for queries that, with B, have this ``dtype``."""
         key = (method, np.dtype(dtype))
         if key not in self._searches:
-            self._searches[key] = prepare_search(
-                self.B.astype(dtype, copy=False),
-                self.plan.metric,
-                method,
-            )
+            B, metric = self.B.astype(dtype, copy=False), self.plan.metric
+            if self.plan.backend == "torch":
+                self._searches[key] = TorchBruteSearch(B, metric)
+            else:
+                self._searches[key] = prepare_search(
+                    B, metric, method, block_size=self.plan.block_size
+                )
         return self._searches[key]
 
     def nearest(self, A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
 """The sampler on streams: reservoirs of fixed size, filled in one pass, evaluated at the end."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class WeightedSlots:
     def __init__(self, n_slots: int) -> None:
         self.n_slots = n_slots
         self.total = 0.0
-        self.rows: np.ndarray | None = None
+        self.rows = np.empty((0, 0))  # until the first chunk
         self.row_weights = np.ones(n_slots)
         self.bounds = np.zeros(n_slots)
 
@@ -51,7 +51,7 @@ class WeightedSlots:
         targets = random_state.random(replaced.size) * chunk_total
         drawn = np.searchsorted(cumulative, targets, side="right")
         drawn = np.minimum(drawn, np.searchsorted(cumulative, chunk_total, side="left"))
-        if self.rows is None:
+        if self.rows.size == 0:
             self.rows = np.empty((self.n_slots, rows.shape[1]), rows.dtype)
         elif np.result_type(self.rows, rows) != self.rows.dtype:
             self.rows = self.rows.astype(rows.dtype)
@@ -66,17 +66,14 @@ class UniformRows:
     """Uniform sample without replacement of the rows of a stream (reservoir sampling)."""
 
     capacity: int
-    rows: np.ndarray | None = None
+    rows: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     n_seen: int = 0
 
     def observe(self, rows: np.ndarray, random_state: np.random.Generator) -> None:
         """Take a chunk."""
         free = max(0, min(self.capacity - self.n_seen, rows.shape[0]))
         head, rest = rows[:free], rows[free:]
-        if self.rows is None:
-            kept = head.copy()
-        else:
-            kept = np.concatenate([self.rows, head])
+        kept = np.concatenate([self.rows, head]) if self.n_seen else head.copy()
         if rest.shape[0]:
             first = self.n_seen + free
             place = random_state.integers(0, np.arange(first + 1, first + rest.shape[0] + 1))

@@ -85,7 +85,7 @@ class TwoPassStream:
         self._sample = UniformRows(n_ref)
         self._trees: ZOrderTrees | None = None
         self._stream = DistanceStream(n_slots, random_state)
-        self._distances: np.ndarray | None = None
+        self._distances = np.full(n_slots, np.inf)
         self._n_second = 0
 
     def first_reference(self, chunk: np.ndarray) -> None:
@@ -104,13 +104,11 @@ class TwoPassStream:
     def second_reference(self, chunk: np.ndarray) -> None:
         """Find the exact distances of the kept query points, chunk by chunk."""
         rows = self._stream.slots.rows
-        if rows is not None and chunk.shape[0]:
+        if rows.size and chunk.shape[0]:
             dtype = np.result_type(rows, chunk)
             search = prepare_search(chunk.astype(dtype, copy=False), self.plan.metric)
             found, _ = search.query(rows.astype(dtype, copy=False), n_jobs=self.plan.n_jobs)
-            self._distances = (
-                found if self._distances is None else np.minimum(self._distances, found)
-            )
+            self._distances = np.minimum(self._distances, found)
         self._n_second += chunk.shape[0]
 
     def result(self) -> ChamferResult:
