@@ -1,6 +1,7 @@
 """Sphinx configuration; nothing here needs a network."""
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -67,3 +68,13 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
 }
+
+
+def skip_metadata_requests(app, what, name, obj, skip, options):
+    """Leave out the methods that scikit-learn generates; their texts refer to its own guide."""
+    return skip or bool(re.fullmatch(r"set_\w+_request", name))
+
+
+def setup(app):
+    """Connect the hook."""
+    app.connect("autodoc-skip-member", skip_metadata_requests)

@@ -38,6 +38,8 @@ other_classes = np.delete(classes, chosen)
 search = ChamferNearestClouds(n_neighbors=5, symmetric=True, random_state=0)
 search.fit(others, other_classes)
 distances, neighbours = search.kneighbors([query])
+all_searches = sum(len(query) + len(cloud) for cloud in others)
+print(f"{search.n_searches_[0] / all_searches:.0%} of the work of comparing with every cloud")
 
 # %%
 # Each neighbour is coloured by how far its points are from the query.

@@ -25,14 +25,12 @@ def make_chamfer_pair(
 
     Parameters
     ----------
-    kind : {'clusters', 'lowrank', 'unif', 'outlier', 'sparse', 'sphere', 'torus'},
-    default='clusters'
+    kind : str, default='clusters'
         - 'clusters': 50 Gaussian clusters.
         - 'lowrank': near a 12-dimensional subspace.
         - 'unif': uniform in the unit cube.
         - 'outlier': A is B moved by 1e-3, except for ``max(2, n // 2000)`` rows that are moved by
-        20
-          and carry nearly the whole distance; B has rank 12.
+          20 and carry nearly the whole distance; B has rank 12.
         - 'sparse': A is B with heavy-tailed changes in 3% of the entries.
         - 'sphere': 200 clusters of unit vectors.
         - 'torus': the surface with radii 2 and 1, both angles uniform; three features.

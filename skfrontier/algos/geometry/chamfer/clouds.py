@@ -51,10 +51,9 @@ def pack_clouds(clouds: Any, name: str) -> Clouds:
 
     Parameters
     ----------
-    clouds : sequence of array-likes of shape (n_i, n_features), array of shape (n_clouds, n_points,
-    \
-n_features), pair (points, offsets) or Clouds
-        In the pair, ``offsets`` is a 1-D integer array that rises from 0 to ``len(points)``.
+    clouds : sequence of array-likes, 3-D array, pair (points, offsets) or Clouds
+        Arrays of shape (n_i, n_features), or one of shape (n_clouds, n_points, n_features). In the
+        pair, ``offsets`` is a 1-D integer array that rises from 0 to ``len(points)``.
     name : str
         The name of the parameter, for the error messages.
 
