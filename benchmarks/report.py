@@ -14,7 +14,7 @@ import psutil
 
 from benchmarks.harness import CaseReport, Row, growth_exponents
 
-_COLUMNS = ("", "CPU s", "wall s", "ratio", "error", "memory", "runs", "")
+_COLUMNS = ("", "CPU s", "wall s", "ratio", "error", "memory", "")
 _VERSIONS = (
     "scikit-frontier", "numpy", "scipy", "scikit-learn", "numba", "faiss-cpu", "torch",
 )  # fmt: skip
@@ -146,7 +146,7 @@ def _places(report: TopicReport) -> str:
 
 def _cells(row: Row) -> tuple[str, ...]:
     if row.missing:
-        return (row.name, "-", "-", "-", "-", "-", "-", f"missing: {row.missing} is not installed")
+        return (row.name, "-", "-", "-", "-", "-", f"missing: {row.missing} is not installed")
     return (
         row.name,
         _number(row.cpu, _seconds),
@@ -154,8 +154,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         _number(row.ratio, lambda ratio: f"{ratio:.3g}"),
         _number(row.error, lambda error: f"{error:.1e}" if error else "0"),
         _number(row.memory, lambda size: f"{size / 1e6:.0f} MB"),
-        str(row.runs),
-        "; ".join(filter(None, [_bar(row), _share(row), row.note])),
+        "; ".join(filter(None, [_bar(row), _share(row), _runs(row), row.note])),
     )
 
 
@@ -179,6 +178,10 @@ def _share(row: Row) -> str:
     if row.share > 1:
         return f"mean of {row.share:g} repetitions"
     return f"scaled from {100 * row.share:.2g} %"
+
+
+def _runs(row: Row) -> str:
+    return "one run" if row.runs == 1 else ""
 
 
 def _processor() -> str:

@@ -84,9 +84,9 @@ for axis, p in zip(axes, (1.0, 1.5, 2.0), strict=True):
     axis.set(
         title=f"p = {p:g}: {recognised} of 10 nearest to their own",
         xlabel="earlier digits",
-        ylabel="later digits",
         xticks=range(10),
         yticks=range(10),
     )
+axes[0].set_ylabel("later digits")
 figure.colorbar(picture, ax=axes, shrink=0.8, label="distance / median")
 plt.show()
