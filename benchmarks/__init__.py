@@ -13,3 +13,11 @@ A :class:`~benchmarks.harness.Case` builds its data when its turn comes and retu
 other is its time divided by the first one's. See :mod:`benchmarks.harness` for how time and memory are
 taken, and ``benchmarks/geometry/chamfer.py`` for an example.
 """
+
+from pathlib import Path
+
+
+def topic_modules() -> dict[str, str]:
+    """Module of each topic."""
+    files = sorted(Path(__file__).parent.glob("*/[!_]*.py"))
+    return {file.stem: f"benchmarks.{file.parent.name}.{file.stem}" for file in files}

@@ -10,16 +10,8 @@ from types import ModuleType
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
-from benchmarks import report  # noqa: E402
+from benchmarks import report, topic_modules  # noqa: E402
 from benchmarks.harness import run_case  # noqa: E402
-
-_FOLDER = Path(__file__).parent
-
-
-def topic_modules() -> dict[str, str]:
-    """Module of each topic."""
-    files = sorted(_FOLDER.glob("*/[!_]*.py"))
-    return {file.stem: f"benchmarks.{file.parent.name}.{file.stem}" for file in files}
 
 
 def run_topic(topic: str, module: ModuleType, *, quick: bool, long: bool) -> report.TopicReport:

@@ -6,8 +6,7 @@ import pytest
 
 pytest.importorskip("psutil")
 
-from benchmarks import report
-from benchmarks.__main__ import topic_modules
+from benchmarks import report, topic_modules
 from benchmarks.harness import Case, CaseReport, Contender, Row, growth_exponents, run_case
 
 
