@@ -51,14 +51,15 @@ def _radix_sort(keys, order, spare_keys, spare_order):
             counts[digit, (key >> np.uint64(_DIGIT_BITS * digit)) & np.uint64(_N_BUCKETS - 1)] += 1
     source, target = keys, spare_keys
     source_order, target_order = order, spare_order
+    n_passes = 0
     for digit in range(_N_DIGITS):
         count = counts[digit]
-        if count.max() == n:
+        shift = np.uint64(_DIGIT_BITS * digit)
+        if n == 0 or count[(keys[0] >> shift) & np.uint64(_N_BUCKETS - 1)] == n:
             continue  # a constant digit orders nothing
         start = np.zeros(_N_BUCKETS, np.int64)
         for bucket in range(1, _N_BUCKETS):
             start[bucket] = start[bucket - 1] + count[bucket - 1]
-        shift = np.uint64(_DIGIT_BITS * digit)
         for i in range(n):
             key = source[i]
             bucket = (key >> shift) & np.uint64(_N_BUCKETS - 1)
@@ -68,9 +69,11 @@ def _radix_sort(keys, order, spare_keys, spare_order):
             target_order[place] = source_order[i]
         source, target = target, source
         source_order, target_order = target_order, source_order
-    if source is not keys:
-        keys[:] = source
-        order[:] = source_order
+        n_passes += 1
+    if n_passes % 2 == 1:
+        for i in range(n):
+            keys[i] = spare_keys[i]
+            order[i] = spare_order[i]
 
 
 @njit
@@ -84,7 +87,9 @@ def _sort_equal_runs(high, low, order):
             stop += 1
         if stop - start > _SHORT_RUN:
             run = order[start:stop]
-            words = low[run]
+            words = np.empty(run.size, np.uint64)
+            for i in range(run.size):
+                words[i] = low[run[i]]
             _radix_sort(words, run, np.empty_like(words), np.empty_like(run))
         elif stop - start > 1:
             for i in range(start + 1, stop):
