@@ -49,7 +49,7 @@ def cases(quick: bool) -> list[Case]:
         *(
             _sampling_choice_case(n // 20 if quick else n, d, p)
             for n, d, p in (
-                (20_000, 64, 2.0),
+                (40_000, 64, 2.0),
                 (100_000, 8, 2.0),
                 (20_000, 64, 1.5),
                 (100_000, 8, 1.0),
