@@ -117,7 +117,7 @@ class ChamferTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
         Returns
         -------
-        ndarray of shape (n_clouds, n_refs_)
+        ndarray of shape (n_clouds, n_refs)
         """
         check_is_fitted(self)
         return chamfer_matrix(

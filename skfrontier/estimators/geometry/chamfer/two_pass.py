@@ -82,7 +82,7 @@ class TwoPassChamfer(BaseEstimator):
     >>> A, B = rng.random((4000, 8)), rng.random((6000, 8))
     >>> stream = TwoPassChamfer(epsilon=0.1, random_state=0)
     >>> info = stream.run(lambda: np.array_split(A, 5), lambda: np.array_split(B, 7))
-    >>> info.epsilon_achieved <= 0.1
+    >>> round(info.epsilon_achieved, 6) <= 0.1
     True
     """
 
