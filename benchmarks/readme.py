@@ -30,7 +30,7 @@ def headline(measured: report.TopicReport) -> str:
     case_name, peer = measured.headline
     case = next(case for case in measured.cases if case.name == case_name)
     row = next(row for row in case.rows if row.name == peer)
-    return f"{row.ratio:.0f} times faster than `{peer}` ({case.size})"
+    return f"{row.ratio:.0f} times faster than `{peer}` ({case_name}: {case.size})"
 
 
 if __name__ == "__main__":
