@@ -45,7 +45,9 @@ def check_points(X: Any, name: str, *, min_points: int = 0) -> np.ndarray:
     except ValueError as error:
         raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
     if array.dtype == object:
-        with contextlib.suppress(TypeError, ValueError):  # the next check names the dtype
+        with contextlib.suppress(
+            TypeError, ValueError, OverflowError
+        ):  # the next check names the dtype
             array = array.astype(np.float64)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}.")
@@ -108,6 +110,23 @@ def check_count(value: Any, name: str, minimum: int = 1) -> int:
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {value!r}.")
     return int(value)
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """Return ``value`` if it is a boolean, or raise naming ``name``."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def check_n_jobs(value: Any) -> None:
+    """Raise unless ``value`` is a number of jobs: None, or an integer other than zero."""
+    if value is None:
+        return
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"n_jobs must be None or an integer, got {value!r}.")
+    if value == 0:
+        raise ValueError("n_jobs must not be 0; use None or 1 for one job, -1 for all processors.")
 
 
 def check_choice(value: Any, name: str, accepted: tuple[str, ...]) -> str:

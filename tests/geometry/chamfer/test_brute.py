@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from skfrontier.algos.geometry.chamfer.brute import CHUNK, BruteSearch, _scan
 from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.recheck import angle_over_pi
-from skfrontier.algos.geometry.chamfer.scaling import check_nonzero_rows, row_norms, unit_scale
+from skfrontier.algos.geometry.chamfer.scaling import check_directions, row_norms, unit_scale
 
 EUCLIDEAN = Metric(2.0, 1.0, angular=False)
 ANGULAR = Metric(2.0, 1.0, angular=True)
@@ -183,7 +183,7 @@ def test_row_norms_do_not_overflow():
 
 def test_zero_rows_are_named():
     with pytest.raises(ValueError, match=r"B\[2\]"):
-        check_nonzero_rows(np.array([[1.0], [2.0], [0.0]]), "B")
+        check_directions(np.array([[1.0], [2.0], [0.0]]), "B")
 
 
 def test_angle_of_an_infinite_tangent():

@@ -198,7 +198,7 @@ def test_bad_parameters(kwargs, message):
 
 
 def test_bad_points():
-    with pytest.raises(ValueError, match="3 features, B has 2"):
+    with pytest.raises(ValueError, match="same number of features, got 3 and 2"):
         zorder_candidates(np.zeros((2, 3)), np.zeros((2, 2)))
     with pytest.raises(ValueError, match="B must have at least 1"):
         zorder_candidates(np.zeros((2, 3)), np.zeros((0, 3)))

@@ -75,6 +75,8 @@ class BettingTotal:
 
     def update(self, z: np.ndarray, floor: float, ceiling: float) -> None:
         """Take a batch of draws, in the order in which they were made, and tighten the bounds."""
+        if not ((z >= floor * (1 - 1e-9)) & (z <= ceiling * (1 + 1e-9))).all():
+            raise ValueError("a draw lies outside the bounds that were promised for it.")
         if self._unit == 0:
             self._unit = ceiling
         z, floor, ceiling = z / self._unit, floor / self._unit, ceiling / self._unit
@@ -198,11 +200,15 @@ class BettingMeanCS:
         ValueError
             If a value is outside [0, 1] or NaN; nothing is changed then.
         """
-        draws = np.atleast_1d(np.asarray(x, dtype=np.float64))
-        if draws.ndim != 1 or not ((draws >= 0) & (draws <= 1)).all():
+        draws = np.atleast_1d(np.asarray(x))
+        if (
+            draws.dtype.kind not in "fiu"
+            or draws.ndim != 1
+            or not ((draws >= 0) & (draws <= 1)).all()
+        ):
             raise ValueError(f"x must be a number or a 1-D array of numbers in [0, 1], got {x!r}.")
         if draws.size:
-            self._total.update(draws, 0.0, 1.0)
+            self._total.update(draws.astype(np.float64), 0.0, 1.0)
 
     def bounds(self) -> tuple[float, float]:
         """Lower and upper confidence bound of the mean; (0, 1) before the first draw."""

@@ -115,18 +115,21 @@ class BruteSearch:
         return queries, spread, margin, rescale
 
     def _prepared(self, X: np.ndarray, factor: float) -> tuple[np.ndarray, ...]:
-        """Return the rows ready for the product, their lengths, and what ``_recheck`` scales by."""
+        """Return the rows ready for the product, their lengths, and what ``_recheck`` goes by.
+
+        These are the norms for angles, and the scales that were applied otherwise.
+        """
         points = np.empty(X.shape, X.dtype)
         lengths = np.empty(len(X), X.dtype)
-        rescale = np.empty(len(X))
+        norms = np.empty(len(X))
         if self.metric.angular:
-            row_norms(X, rescale)
-            np.reciprocal(rescale, out=rescale)
+            row_norms(X, norms)
+            rescale = 1.0 / norms
         else:
-            rescale.fill(self._scale)
+            rescale = np.full(len(X), self._scale)
         reach = 2.0**60 if X.dtype == np.float32 else 2.0**400
         _prepare_rows(X, self._mean, factor, reach, points, lengths, rescale)
-        return points, lengths, rescale
+        return points, lengths, norms if self.metric.angular else rescale
 
     def _recheck(self, candidates, count, start, A, rescale, best, index):
         if self.metric.angular:

@@ -18,8 +18,8 @@ from skfrontier.algos._validation import (
     check_choice,
     check_count,
     check_generator,
-    check_points,
 )
+from skfrontier.algos.geometry.chamfer.exact import check_pair
 from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.pairwise import PairDistance, PreparedRows
 from skfrontier.algos.geometry.chamfer.projection import PROJECTIONS, Projection
@@ -97,20 +97,19 @@ def zorder_candidates(
     >>> bool(np.allclose(dist, np.linalg.norm(A - B[index], axis=1)))
     True
     """
-    A, B = check_points(A, "A"), check_points(B, "B", min_points=1)
-    if A.shape[1] != B.shape[1]:
-        raise ValueError(f"A has {A.shape[1]} features, B has {B.shape[1]}; they must agree.")
-    dtype = np.result_type(A, B)
     metric = Metric.from_names(p=p)
     check_sampling_metric(metric)
+    A, B = check_pair(A, B, metric)
+    if len(B) == 0:
+        raise ValueError("B must have at least 1 point(s), got none.")
     trees = ZOrderTrees(
-        B.astype(dtype, copy=False),
+        B,
         metric,
         n_trees=check_count(n_trees, "n_trees"),
         n_projections=check_count(n_projections, "n_projections"),
         random_state=check_generator(random_state),
     )
-    index, dist = trees.query(A.astype(dtype, copy=False), window=check_count(window, "window"))
+    index, dist = trees.query(A, window=check_count(window, "window"))
     return index.astype(np.intp), dist
 
 
@@ -118,8 +117,8 @@ def check_sampling_metric(metric: Metric) -> None:
     """Raise unless the norm is one that stable projections exist for."""
     if not 1 <= metric.p <= 2:
         raise ValueError(
-            f"p={metric.p:g} is only for the exact methods; sampling needs 1 <= p <= 2. "
-            "Use method='brute' or 'tree', or epsilon=0."
+            f"p={metric.p:g} is for exact values only; sampling needs 1 <= p <= 2. Use an exact method "
+            "of chamfer_distance (epsilon=0)."
         )
 
 

@@ -11,7 +11,7 @@ from skfrontier.algos.geometry.chamfer.cloud_bounds import Outline, lower_bounds
 from skfrontier.algos.geometry.chamfer.cloud_bounds import outline as outline_of
 from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.scaling import (
-    check_nonzero_rows,
+    check_directions,
     peak_magnitude,
     read_only_rows,
     row_norms,
@@ -166,7 +166,7 @@ class CloudIndex:
         if points.shape[1] != self.n_features:
             raise ValueError(f"{name} must have {self.n_features} features, got {points.shape[1]}.")
         if self.metric.angular:
-            check_nonzero_rows(points, name)
+            points = check_directions(points, name)
         peak = peak_magnitude(points)
         if peak != 0.0 and not 1.0 / LARGEST <= peak <= LARGEST:
             raise ValueError(

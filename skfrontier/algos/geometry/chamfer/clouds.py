@@ -69,7 +69,7 @@ def pack_clouds(clouds: Any, name: str) -> Clouds:
         features, if there is no cloud, or if the offsets do not fit.
     """
     if isinstance(clouds, Clouds):
-        return clouds
+        clouds = (clouds.points, clouds.offsets)
     if _is_packed_pair(clouds):
         points = check_points(clouds[0], name)
         return Clouds(points, _checked_offsets(clouds[1], len(points), name))

@@ -1,9 +1,7 @@
 """The directed and symmetric Chamfer distance: choice of method, and one result for all of them."""
 
-import math
 import time
-import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,65 +9,29 @@ import numpy as np
 from skfrontier.algos._validation import (
     RandomState,
     check_finite,
+    check_flag,
     check_generator,
 )
 from skfrontier.algos.geometry.chamfer.exact import check_pair
-from skfrontier.algos.geometry.chamfer.metric import Metric, OverflowWarning
+from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.plan import Plan, choose_method
 from skfrontier.algos.geometry.chamfer.reference import Reference
-from skfrontier.algos.geometry.chamfer.sampling import SampledSum, TermEvaluator, sample_sum
+from skfrontier.algos.geometry.chamfer.result import (
+    ChamferResult,
+    largest_relative_error,
+    make_result,
+    warn_overflow,
+)
+from skfrontier.algos.geometry.chamfer.sampling import (
+    SampledSum,
+    TermEvaluator,
+    exact_sum,
+    sample_sum,
+)
+from skfrontier.algos.geometry.chamfer.terms import TermScale
 from skfrontier.algos.geometry.chamfer.uniform import uniform_sum
 
-
-@dataclass(frozen=True)
-class ChamferResult:
-    """A Chamfer distance with its certificate.
-
-    Attributes
-    ----------
-    value : float
-        The distance.
-    ci_low, ci_high : float
-        Interval that holds the exact value with probability ``confidence`` (both equal ``value`` when
-        it was computed exactly).
-    confidence : float
-        ``1 - delta``, or 1 for an exact value.
-    standard_error : float
-        Estimated standard deviation of ``value`` (0 when exact or certainly bracketed).
-    epsilon_achieved : float
-        Largest relative error ``|value / exact - 1|`` that the interval allows.
-    n_draws : int
-        Number of random draws.
-    n_exact : int
-        Number of exact nearest-neighbour searches.
-    upper_bound : float
-        Sum of the candidates' distances, an upper bound that holds with certainty (``value`` itself
-        when exact; infinite for ``method='uniform'``).
-    method : str
-        What was done: 'brute', 'tree' or 'grid' for an exact value (also where the sampler found that
-        cheaper in the end), 'sample' or 'uniform' for an estimate, 'mixed' for one of each direction.
-    guaranteed : bool
-        Whether the interval is proven for any data (false for ``method='uniform'``).
-    timings : dict of str to float
-        Wall-clock seconds of each stage.
-    forward, backward : ChamferResult or None
-        The two directed distances of a symmetric one.
-    """
-
-    value: float
-    ci_low: float
-    ci_high: float
-    confidence: float
-    standard_error: float
-    epsilon_achieved: float
-    n_draws: int
-    n_exact: int
-    upper_bound: float
-    method: str
-    guaranteed: bool
-    timings: dict[str, float] = field(default_factory=dict, compare=False)
-    forward: "ChamferResult | None" = None
-    backward: "ChamferResult | None" = None
+_LEAST_DELTA = 5e-324  # half of it would be zero
 
 
 def chamfer_distance(
@@ -220,6 +182,8 @@ def chamfer_distance(
         block_size=block_size,
         n_jobs=n_jobs,
     )
+    check_flag(symmetric, "symmetric")
+    check_flag(return_info, "return_info")
     A, B = check_pair(A, B, plan.metric)
     weights = check_weights(weights, A.shape[0], "weights")
     rng = check_generator(random_state)
@@ -243,6 +207,8 @@ def check_weights(weights: Any, n: int, name: str) -> np.ndarray | None:
     """Validate weights as a float64 array of shape (n,), or None."""
     if weights is None:
         return None
+    if np.ma.is_masked(weights):
+        raise ValueError(f"{name} has masked entries; drop or fill them first.")
     array = np.asarray(weights)
     if array.dtype.kind not in "fiub" or array.shape != (n,):
         raise ValueError(
@@ -267,82 +233,34 @@ def directed_distance(
     if n_A == 0:
         if plan.reduction == "mean":
             raise ValueError("A is empty: its mean distance is undefined; use reduction='sum'.")
-        return make_result(exactly(0.0, 0), 1.0, "brute", {}, plan)
-    total_weight = n_A if weights is None else float(weights.sum())
-    if total_weight == 0:
+        return make_result(SampledSum.certain(0.0, 0), TermScale(1.0), "brute", {}, plan)
+    scale = TermScale(plan.metric.power)
+    weights = scale.weigh(weights, n_A)
+    if scale.total_weight == 0:
         raise ValueError("weights must not all be zero.")
     n_B = reference.B.shape[0]
     method = choose_method(n_A, n_B, d, plan) if plan.method == "auto" else plan.method
     dtype = np.result_type(A, reference.B)
     timings = {}
     start = time.perf_counter()
-    search = reference.search("auto" if method in ("exact", "sample", "uniform") else method, dtype)
-    evaluator = TermEvaluator(
-        A.astype(dtype, copy=False), weights, plan.metric, search, plan.n_jobs
-    )
-    trees = reference.trees() if method == "sample" else None
-    timings["prepare"] = time.perf_counter() - start
-    start = time.perf_counter()
-    if trees is not None:
-        total = sample_sum(
-            evaluator,
-            trees,
-            epsilon=plan.epsilon,
-            delta=plan.delta,
-            random_state=rng,
+    with np.errstate(over="ignore", invalid="ignore"):  # infinities are reported with the result
+        search = reference.search(
+            "auto" if method in ("exact", "sample", "uniform") else method, dtype
         )
-    elif method == "uniform":
-        total = uniform_sum(evaluator, epsilon=plan.epsilon, delta=plan.delta, random_state=rng)
-    else:
-        total = exactly(float(evaluator.all_exact().sum()), n_A)
-    timings["search"] = time.perf_counter() - start
-    if total.exact:
-        method = search.method
-    return make_result(total, total_weight, method, timings, plan)
-
-
-def exactly(value: float, n: int) -> SampledSum:
-    """Sum of ``n`` terms that were all computed."""
-    return SampledSum(
-        value=value,
-        low=value,
-        high=value,
-        standard_error=0.0,
-        upper_bound=value,
-        n_draws=0,
-        n_exact=n,
-        exact=True,
-    )
-
-
-def make_result(
-    total: SampledSum, total_weight: float, method: str, timings: dict[str, float], plan: Plan
-) -> ChamferResult:
-    """Reduce a sum as the plan says and state how sure it is."""
-    scale = 1.0 / total_weight if plan.reduction == "mean" else 1.0
-    value, low, high = total.value * scale, total.low * scale, total.high * scale
-    _warn_overflow(value)
-    return ChamferResult(
-        value=value,
-        ci_low=low,
-        ci_high=high,
-        confidence=1.0 if total.exact else 1 - plan.delta,
-        standard_error=total.standard_error * scale,
-        epsilon_achieved=largest_relative_error(value, low, high),
-        n_draws=total.n_draws,
-        n_exact=total.n_exact,
-        upper_bound=total.upper_bound * scale,
-        method=method,
-        guaranteed=method != "uniform" or total.exact,
-        timings=timings,
-    )
-
-
-def largest_relative_error(value: float, low: float, high: float) -> float:
-    """Largest ``|value / exact - 1|`` over the exact values that the interval allows."""
-    if high == low:
-        return 0.0
-    return max(value / low - 1, 1 - value / high) if low > 0 else math.inf
+        trees = reference.trees() if method == "sample" else None
+        timings["prepare"] = time.perf_counter() - start
+        start = time.perf_counter()
+        evaluator = TermEvaluator(A.astype(dtype, copy=False), weights, scale, search, plan.n_jobs)
+        if trees is not None:
+            total = sample_sum(
+                evaluator, trees, epsilon=plan.epsilon, delta=plan.delta, random_state=rng
+            )
+        elif method == "uniform":
+            total = uniform_sum(evaluator, epsilon=plan.epsilon, delta=plan.delta, random_state=rng)
+        else:
+            total = exact_sum(evaluator)
+        timings["search"] = time.perf_counter() - start
+    return make_result(total, scale, search.method if total.exact else method, timings, plan)
 
 
 def _symmetric_distance(
@@ -356,12 +274,12 @@ def _symmetric_distance(
     """Both directions, each at half of ``delta``, so that both hold at once."""
     check_nonempty(A, "A")
     check_nonempty(B, "B")
-    half = replace(plan, delta=plan.delta / 2)
+    half = replace(plan, delta=max(plan.delta / 2, _LEAST_DELTA))
     forward = directed_distance(A, Reference(B, half, rng), weights, half, rng)
     backward = directed_distance(B, Reference(A, half, rng), weights_B, half, rng)
     value = forward.value + backward.value
     low, high = forward.ci_low + backward.ci_low, forward.ci_high + backward.ci_high
-    _warn_overflow(value)
+    warn_overflow(value)
     stages = set(forward.timings) | set(backward.timings)
     return ChamferResult(
         value=value,
@@ -379,13 +297,3 @@ def _symmetric_distance(
         forward=forward,
         backward=backward,
     )
-
-
-def _warn_overflow(value: float) -> None:
-    if value == np.inf:
-        warnings.warn(
-            "The sum of distances exceeds the largest float64; rescale the points or use "
-            "reduction='mean'.",
-            OverflowWarning,
-            stacklevel=4,
-        )

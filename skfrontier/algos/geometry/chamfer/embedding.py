@@ -47,7 +47,7 @@ def lopsided_embedding(
     ------
     ValueError
         If ``p`` is outside (1, 2] (at p = 1 the mean of a stable variable is infinite),
-        ``n_components`` is below 1, or ``X`` is not a finite 2-D array.
+        ``n_components`` is below 1, or ``X`` is not a finite 2-D array or too large.
 
     Notes
     -----
@@ -77,7 +77,9 @@ def lopsided_embedding(
     p = check_interval(p, "p", 1.0, 2.0, closed="right")
     rng = check_generator(random_state)
     stable = symmetric_stable(p, (X.shape[1], n_components), rng)
-    return X @ (stable / (n_components * mean_absolute_stable(p))).astype(X.dtype)
+    matrix = (stable / (n_components * mean_absolute_stable(p))).astype(X.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _check_embedded(X @ matrix)
 
 
 def toeplitz_fjlt(X: Any, n_components: int, *, random_state: RandomState = None) -> np.ndarray:
@@ -100,7 +102,7 @@ def toeplitz_fjlt(X: Any, n_components: int, *, random_state: RandomState = None
     Raises
     ------
     ValueError
-        If ``n_components`` is below 1 or ``X`` is not a finite 2-D array.
+        If ``n_components`` is below 1, or ``X`` is not a finite 2-D array or too large.
 
     Notes
     -----
@@ -126,7 +128,14 @@ def toeplitz_fjlt(X: Any, n_components: int, *, random_state: RandomState = None
     X = check_points(X, "X")
     n_components = check_count(n_components, "n_components")
     signs, diagonals = toeplitz_signs(X.shape[1], n_components, check_generator(random_state))
-    return apply_toeplitz(X, signs, diagonals)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _check_embedded(apply_toeplitz(X, signs, diagonals))
+
+
+def _check_embedded(embedded: np.ndarray) -> np.ndarray:
+    if not np.isfinite(embedded).all():
+        raise ValueError(f"X is too large to be embedded in {embedded.dtype}; rescale it.")
+    return embedded
 
 
 def mean_absolute_stable(p: float) -> float:

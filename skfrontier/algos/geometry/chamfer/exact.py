@@ -6,14 +6,14 @@ from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 
-from skfrontier.algos._validation import check_choice, check_points
+from skfrontier.algos._validation import check_choice, check_flag, check_n_jobs, check_points
 from skfrontier.algos.geometry.chamfer.brute import BruteSearch
 from skfrontier.algos.geometry.chamfer.grid import MOST_FEATURES as GRID_FEATURES
 from skfrontier.algos.geometry.chamfer.grid import GridSearch
 from skfrontier.algos.geometry.chamfer.lp import LpSearch
 from skfrontier.algos.geometry.chamfer.metric import Metric, OverflowWarning
 from skfrontier.algos.geometry.chamfer.power_sums import QUARTER_POWERS
-from skfrontier.algos.geometry.chamfer.scaling import check_nonzero_rows
+from skfrontier.algos.geometry.chamfer.scaling import check_directions
 from skfrontier.algos.geometry.chamfer.tree import MOST_FEATURES as TREE_FEATURES
 from skfrontier.algos.geometry.chamfer.tree import STEEPEST_P, TreeSearch
 
@@ -179,7 +179,8 @@ def nearest_distances(
     Notes
     -----
     Guaranteed: each distance is that of float64 differences of the given (float32 or float64)
-    coordinates, whatever their scale or offset. 'brute' with ``p = 2`` runs at the speed of a
+    coordinates, whatever their common scale or offset (distances below about 1e-160 of the largest
+    coordinate may come out as zero). 'brute' with ``p = 2`` runs at the speed of a
     matrix product in the precision of the input, bounds the rounding error of every entry, and
     measures again every reference that the bounds cannot rule out. Work: ``n_A n_B n_features`` for
     'brute', memory a few megabytes beyond one prepared copy of ``B``; about ``2**n_features log
@@ -209,11 +210,14 @@ def nearest_distances(
     """
     measure = Metric.from_names(metric, p)
     check_choice(method, "method", METHODS)
+    check_flag(return_index, "return_index")
+    check_n_jobs(n_jobs)
     A, B = check_pair(A, B, measure)
     if len(A) == 0:
         distances, index = np.empty(0), np.empty(0, np.intp)
     else:
-        distances, index = prepare_search(B, measure, method).query(A, n_jobs)
+        with np.errstate(over="ignore", invalid="ignore"):  # infinities are reported below
+            distances, index = prepare_search(B, measure, method).query(A, n_jobs)
         distances = apply_power(distances, measure.power)
     return (distances, index) if return_index else distances
 
@@ -227,8 +231,7 @@ def check_pair(A: Any, B: Any, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
             f"A and B must have the same number of features, got {A.shape[1]} and {B.shape[1]}."
         )
     if metric.angular:
-        check_nonzero_rows(A, "A")
-        check_nonzero_rows(B, "B")
+        A, B = check_directions(A, "A"), check_directions(B, "B")
     dtype = np.result_type(A, B)
     return A.astype(dtype, copy=False), B.astype(dtype, copy=False)
 
@@ -237,10 +240,16 @@ def apply_power(distances: np.ndarray, power: float) -> np.ndarray:
     """Return ``distances ** power``, warning where the result overflows to infinity."""
     with np.errstate(over="ignore"):
         powers = distances if power == 1.0 else distances**power
-    if np.isinf(powers).any():
-        warnings.warn(
-            "a distance overflows float64 and is reported as infinity; scale the points down first.",
-            OverflowWarning,
-            stacklevel=3,
-        )
+    warn_infinite(powers)
     return powers
+
+
+def warn_infinite(distances: np.ndarray) -> None:
+    """Warn where distances between finite points came out infinite."""
+    if np.isinf(distances).any():
+        warnings.warn(
+            "a distance exceeds the largest float64 and is reported as infinity; scale the points "
+            "down first.",
+            OverflowWarning,
+            stacklevel=4,
+        )

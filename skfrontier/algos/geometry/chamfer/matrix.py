@@ -1,23 +1,23 @@
 """Exact Chamfer distances between all pairs of two lists of point clouds."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from skfrontier.algos._validation import check_choice
+from skfrontier.algos._validation import check_choice, check_flag, check_n_jobs
 from skfrontier.algos.geometry.chamfer.cloud_bounds import nearest_in_cloud
 from skfrontier.algos.geometry.chamfer.clouds import Clouds, pack_clouds
-from skfrontier.algos.geometry.chamfer.exact import apply_power, prepare_search
-from skfrontier.algos.geometry.chamfer.metric import Metric
+from skfrontier.algos.geometry.chamfer.exact import prepare_search, warn_infinite
+from skfrontier.algos.geometry.chamfer.metric import REDUCTIONS, Metric
 from skfrontier.algos.geometry.chamfer.scaling import (
-    check_nonzero_rows,
+    check_directions,
     mild_scale,
     peak_magnitude,
 )
 
-REDUCTIONS = ("sum", "mean")
 DIRECT_FEATURES = 4  # up to here direct differences beat matrix products,
 DIRECT_POINTS = 2000  # and for clouds up to this size they beat grids and trees
 
@@ -86,8 +86,15 @@ def chamfer_matrix(
     """
     measure = Metric.from_names(metric, p, power)
     check_choice(reduction, "reduction", REDUCTIONS)
+    check_flag(symmetric, "symmetric")
+    check_n_jobs(n_jobs)
+    if dtype is not None and dtype not in (np.float32, np.float64, "float32", "float64"):
+        raise ValueError(f"dtype must be None, 'float32' or 'float64', got {dtype!r}.")
     X_clouds, Y_clouds = pack_clouds(X, "X"), pack_clouds(Y, "Y")
-    _check_compatible(X_clouds, Y_clouds, measure, reduction, symmetric)
+    _check_compatible(X_clouds, Y_clouds, reduction, symmetric)
+    if measure.angular:
+        X_clouds = replace(X_clouds, points=check_directions(X_clouds.points, "X's points"))
+        Y_clouds = replace(Y_clouds, points=check_directions(Y_clouds.points, "Y's points"))
     result = _directed_matrix(X_clouds, Y_clouds, measure, reduction, n_jobs)
     if symmetric:
         same = X_clouds.points is Y_clouds.points and X_clouds.offsets is Y_clouds.offsets
@@ -97,12 +104,11 @@ def chamfer_matrix(
             else _directed_matrix(Y_clouds, X_clouds, measure, reduction, n_jobs)
         )
         result = result + backward.T
+    warn_infinite(result)
     return result.astype(np.float64 if dtype is None else dtype, copy=False)
 
 
-def _check_compatible(
-    X: Clouds, Y: Clouds, metric: Metric, reduction: str, symmetric: bool
-) -> None:
+def _check_compatible(X: Clouds, Y: Clouds, reduction: str, symmetric: bool) -> None:
     if X.points.shape[1] != Y.points.shape[1]:
         raise ValueError(
             "X and Y must have the same number of features, got "
@@ -113,9 +119,6 @@ def _check_compatible(
         X.check_no_empty("X", "the mean over no points is undefined, use reduction='sum'")
     if symmetric:
         X.check_no_empty("X", "nothing is near an empty cloud")
-    if metric.angular:
-        check_nonzero_rows(X.points, "X's points")
-        check_nonzero_rows(Y.points, "Y's points")
 
 
 def _directed_matrix(
@@ -125,15 +128,18 @@ def _directed_matrix(
     owner = np.repeat(np.arange(len(X)), X.sizes)
 
     def column(cloud: np.ndarray) -> np.ndarray:
-        costs = apply_power(distances_to(cloud), metric.power)
+        costs = distances_to(cloud) ** metric.power
+        if reduction == "mean":
+            costs /= X.sizes[owner]  # before the sum, which may overflow where the mean does not
         return np.bincount(owner, weights=costs, minlength=len(X))
 
-    if n_jobs is None or n_jobs == 1:
-        columns = [column(cloud) for cloud in Y]
-    else:
-        columns = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(column)(cloud) for cloud in Y)
-    result = np.stack(columns, axis=1)
-    return result / X.sizes[:, None] if reduction == "mean" else result
+    with np.errstate(over="ignore"):  # reported once, for the matrix
+        if n_jobs is None or n_jobs == 1:
+            columns = [column(cloud) for cloud in Y]
+        else:
+            parallel = Parallel(n_jobs=n_jobs, prefer="threads")
+            columns = parallel(delayed(column)(cloud) for cloud in Y)
+    return np.stack(columns, axis=1)
 
 
 def _distances_from(X: Clouds, Y: Clouds, metric: Metric) -> Callable[[np.ndarray], np.ndarray]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from skfrontier.algos._validation import check_choice, check_interval
 
+REDUCTIONS = ("sum", "mean")
 METRICS = ("minkowski", "euclidean", "sqeuclidean", "manhattan", "angular")
 
 

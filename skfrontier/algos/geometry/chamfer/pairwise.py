@@ -9,6 +9,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 from skfrontier.algos._numba import njit
 from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.prefetch import prefetch_row
+from skfrontier.algos.geometry.chamfer.recheck import angle_over_pi, squared_tangent
+from skfrontier.algos.geometry.chamfer.scaling import row_norms
 
 # Sums of d nonnegative terms may be taken in any order; infinities and NaN keep their meaning.
 _SUM_FLAGS = {"reassoc", "contract", "nsz", "arcp"}
@@ -21,10 +23,10 @@ _TINY, _HUGE = 1e-280, 1e280  # squares and powers outside lose digits: rescale 
 
 @dataclass(frozen=True)
 class PreparedRows:
-    """Query rows with the reciprocal lengths that the angle needs (empty otherwise)."""
+    """Query rows with the lengths that the angle needs (empty otherwise)."""
 
     rows: np.ndarray
-    inverse_norms: np.ndarray
+    norms: np.ndarray
 
 
 class PairDistance:
@@ -47,11 +49,11 @@ class PairDistance:
             if metric.angular
             else _CODES[min(_CODES, key=lambda p: abs(p - min(metric.p, 2.0)))]
         )
-        self._inverse_norms_B = self._inverse_norms(B)
+        self._norms_B = self._norms(B)
 
     def prepare(self, A: np.ndarray) -> PreparedRows:
         """Precompute what the distances need of each query row."""
-        return PreparedRows(A, self._inverse_norms(A))
+        return PreparedRows(A, self._norms(A))
 
     def improve(
         self,
@@ -71,9 +73,9 @@ class PairDistance:
         """
         _improve(
             queries.rows,
-            queries.inverse_norms,
+            queries.norms,
             self.B,
-            self._inverse_norms_B,
+            self._norms_B,
             self._rank_code,
             order,
             place,
@@ -92,16 +94,16 @@ class PairDistance:
         Parallel(n_jobs=n_jobs, require="sharedmem")(
             delayed(_distances)(
                 queries.rows[rows],
-                queries.inverse_norms[rows],
+                queries.norms[rows],
                 self.B,
-                self._inverse_norms_B,
+                self._norms_B,
                 self.metric.p,
                 arg[rows],
                 out[rows],
             )
             for rows in row_chunks(arg.size, n_jobs)
         )
-        return out
+        return angle_over_pi(out) if self.metric.angular else out
 
     def upper_bounds(
         self,
@@ -123,7 +125,7 @@ class PairDistance:
         bounds *= 1 + self._slack(self.B.dtype)
         small = np.flatnonzero(~((best > _SAFELY_ABOVE_UNDERFLOW) & (best < np.inf)))
         bounds[small] = self.distances(
-            PreparedRows(queries.rows[small], queries.inverse_norms), arg[small]
+            PreparedRows(queries.rows[small], queries.norms), arg[small]
         ) * (1 + self._slack(np.float64))
         return bounds
 
@@ -131,13 +133,12 @@ class PairDistance:
         """Relative rounding error of a distance: differences, powers, and a sum of d terms."""
         return float((self.B.shape[1] + 16) * np.finfo(dtype).eps)
 
-    def _inverse_norms(self, X: np.ndarray) -> np.ndarray:
+    def _norms(self, X: np.ndarray) -> np.ndarray:
         if not self.metric.angular:
             return np.empty(0)
         norms = np.empty(X.shape[0])
-        for rows in row_chunks(X.shape[0], 1, longest=4096):
-            norms[rows] = np.linalg.norm(X[rows].astype(np.float64), axis=1)
-        return 1.0 / norms
+        row_norms(X, norms)
+        return norms
 
 
 def row_chunks(n_rows: int, n_jobs: int | None, *, longest: int | None = None) -> list[slice]:
@@ -150,7 +151,7 @@ def row_chunks(n_rows: int, n_jobs: int | None, *, longest: int | None = None) -
 
 
 @njit(fastmath=_SUM_FLAGS, error_model="numpy")
-def _rank_value(A, i, inverse_norm, B, j, inverse_norm_B, code, scale):
+def _rank_value(A, i, inverse_a, B, j, inverse_b, code, scale):
     """Increasing function of the distance (p-th power, or squared chord), in the rows' precision."""
     total = A[i, 0] - A[i, 0]
     if code == _L2:
@@ -176,16 +177,14 @@ def _rank_value(A, i, inverse_norm, B, j, inverse_norm_B, code, scale):
     else:
         chord = 0.0
         for c in range(A.shape[1]):
-            u = A[i, c] * inverse_norm - B[j, c] * inverse_norm_B
+            u = A[i, c] * inverse_a - B[j, c] * inverse_b
             chord += u * u
         return chord
     return np.float64(total)
 
 
 @njit
-def _improve(
-    A, inverse_A, B, inverse_B, code, order, place, reference_order, window, scale, best, arg
-):
+def _improve(A, norms_A, B, norms_B, code, order, place, reference_order, window, scale, best, arg):
     m = reference_order.size
     inverse_a = inverse_b = 1.0
     for position in range(order.size):
@@ -194,14 +193,14 @@ def _improve(
             prefetch_row(A, order[ahead])
             prefetch_row(B, reference_order[min(place[ahead], m - 1)])
         i = order[position]
-        if inverse_A.size:
-            inverse_a = inverse_A[i]
+        if norms_A.size:
+            inverse_a = 1.0 / norms_A[i]
         start = max(0, place[position] - window)
         stop = min(m, place[position] + window)
         for k in range(start, stop):
             j = reference_order[k]
-            if inverse_B.size:
-                inverse_b = inverse_B[j]
+            if norms_B.size:
+                inverse_b = 1.0 / norms_B[j]
             value = _rank_value(A, i, inverse_a, B, j, inverse_b, code, scale)
             if value < best[i] or (value == best[i] and j < arg[i]):
                 best[i] = value
@@ -224,12 +223,12 @@ def _power_sum(A, i, B, j, p, scale):
     return total
 
 
-@njit
-def _distances(A, inverse_A, B, inverse_B, p, arg, out):
+@njit(error_model="numpy")
+def _distances(A, norms_A, B, norms_B, p, arg, out):
     for i in range(arg.size):
         j = arg[i]
-        if inverse_A.size:
-            out[i] = _angle(A, i, inverse_A[i], B, j, inverse_B[j])
+        if norms_A.size:
+            out[i] = squared_tangent(A, i, norms_A[i], B, j, norms_B[j])
             continue
         total = _power_sum(A, i, B, j, p, 1.0)
         if _TINY < total < _HUGE:
@@ -242,15 +241,3 @@ def _distances(A, inverse_A, B, inverse_B, p, arg, out):
             out[i] = 0.0
         else:
             out[i] = largest * _power_sum(A, i, B, j, p, 1.0 / largest) ** (1.0 / p)
-
-
-@njit(fastmath=_SUM_FLAGS, error_model="numpy")
-def _angle(A, i, inverse_a, B, j, inverse_b):
-    """Angle over pi, from chord and sum: accurate for small angles, where arccos is not."""
-    chord, span = 0.0, 0.0
-    for c in range(A.shape[1]):
-        u = np.float64(A[i, c]) * inverse_a
-        v = np.float64(B[j, c]) * inverse_b
-        chord += (u - v) * (u - v)
-        span += (u + v) * (u + v)
-    return 2.0 * np.arctan2(np.sqrt(chord), np.sqrt(span)) / np.pi

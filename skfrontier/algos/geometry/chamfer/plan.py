@@ -2,15 +2,19 @@
 
 from dataclasses import dataclass
 
-from skfrontier.algos._validation import check_choice, check_count, check_interval
+from skfrontier.algos._validation import (
+    check_choice,
+    check_count,
+    check_interval,
+    check_n_jobs,
+)
 from skfrontier.algos.geometry.chamfer.candidates import check_sampling_metric
 from skfrontier.algos.geometry.chamfer.exact import exact_cost
-from skfrontier.algos.geometry.chamfer.metric import Metric
+from skfrontier.algos.geometry.chamfer.metric import REDUCTIONS, Metric
 from skfrontier.algos.geometry.chamfer.projection import PROJECTIONS
 
 METHODS = ("auto", "brute", "tree", "grid", "sample", "uniform")
 BACKENDS = ("numpy", "torch")
-REDUCTIONS = ("sum", "mean")
 
 _CHEAP_EXACT = 2e9  # predicted nanoseconds up to which 'auto' does not bother to estimate
 _WORTHWHILE = 3.0  # predicted speed-up from which it does
@@ -40,6 +44,7 @@ class Plan:
         check_count(self.n_trees, "n_trees")
         check_count(self.n_projections, "n_projections")
         check_count(self.block_size, "block_size")
+        check_n_jobs(self.n_jobs)
         epsilon = 0.0 if self.epsilon is None else self.epsilon
         object.__setattr__(
             self, "epsilon", check_interval(epsilon, "epsilon", 0.0, 1.0, closed="left")
@@ -75,5 +80,5 @@ def choose_method(n_A: int, n_B: int, d: int, plan: Plan) -> str:
 def sampling_cost(n_A: int, n_B: int, d: int, plan: Plan) -> float:
     """Predicted nanoseconds of the sampler on data whose candidates are good."""
     candidates = (n_A + n_B) * plan.n_trees * (300.0 + 3.0 * d)
-    searches = 64.0 + 0.16 / plan.epsilon**2
+    searches = 64.0 + 0.16 / plan.epsilon / plan.epsilon
     return candidates + searches * exact_cost(1, n_B, d, plan.metric)

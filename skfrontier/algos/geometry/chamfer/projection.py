@@ -65,26 +65,24 @@ class Projection:
 
     def __call__(self, points: PreparedRows, n_jobs: int | None = None) -> np.ndarray:
         """Project the rows for all trees at once; float32 of shape (n_points, n_columns_total)."""
-        X, inverse_norms = points.rows, points.inverse_norms
+        X, norms = points.rows, points.norms
         out = np.empty((X.shape[0], self.n_columns_total), np.float32)
         if self.toeplitz:
             for rows in row_chunks(X.shape[0], 1, longest=_TOEPLITZ_BLOCK):
                 block = (X[rows] - self.centre) * self.scale
-                if inverse_norms.size:
-                    block *= inverse_norms[rows, None]
+                if norms.size:
+                    block /= norms[rows, None]
                 out[rows] = np.hstack([apply_toeplitz(block, *signs) for signs in self.toeplitz])
             return out
         Parallel(n_jobs=n_jobs, require="sharedmem")(
-            delayed(_project)(
-                X[rows], inverse_norms[rows], self.centre, self.scale, self.matrix, out[rows]
-            )
+            delayed(_project)(X[rows], norms[rows], self.centre, self.scale, self.matrix, out[rows])
             for rows in row_chunks(X.shape[0], n_jobs)
         )
         return out
 
 
 @njit(fastmath={"contract"})  # fused multiply-adds: these coordinates only order the points
-def _project(X, inverse_norms, centre, scale, matrix, out):
+def _project(X, norms, centre, scale, matrix, out):
     """Write ``(x / |x| - centre) * scale @ matrix``, the norm only where given, for each row.
 
     Equal rows get equal coordinates wherever they stand, which a blocked matrix product does not
@@ -94,8 +92,8 @@ def _project(X, inverse_norms, centre, scale, matrix, out):
     whole = d - d % 4
     inverse = 1.0
     for i in range(n):
-        if inverse_norms.size:
-            inverse = inverse_norms[i]
+        if norms.size:
+            inverse = 1.0 / norms[i]
         row = out[i]
         row[:] = np.float32(0.0)
         for c in range(0, whole, 4):

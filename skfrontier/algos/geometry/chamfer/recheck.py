@@ -50,23 +50,29 @@ def recheck_power(candidates, count, start, A, B, p, rescale, best, index):
 
 
 @njit(fastmath=_SUMS, error_model="numpy")
-def recheck_angular(candidates, count, start, A, B, inverse, B_norms, best, index):
-    """``best`` holds ``(|u - v| / |u + v|)**2`` of the unit rows, the squared tangent of half the angle.
+def squared_tangent(A, i, A_norm, B, j, B_norm):
+    """Return ``(|u - v| / |u + v|)**2`` of the unit rows, the squared tangent of half the angle.
 
     The ratio grows with the angle and keeps its digits at both ends, where ``|u - v|`` is flat
-    (near pi) and a cosine is flat too (near 0). Opposite rows give infinity.
+    (near pi) and a cosine is flat too (near 0). Equal rows give zero, opposite rows infinity.
     """
+    near = 0.0
+    far = 0.0
+    for k in range(A.shape[1]):
+        u = A[i, k] / A_norm
+        v = B[j, k] / B_norm
+        near += (u - v) * (u - v)
+        far += (u + v) * (u + v)
+    return near / far
+
+
+@njit
+def recheck_angular(candidates, count, start, A, B, A_norms, B_norms, best, index):
+    """``best`` holds the squared tangent of half the angle."""
     for c in range(count):
         i = candidates[0, c]
         j = candidates[1, c] + start
-        near = 0.0
-        far = 0.0
-        for k in range(A.shape[1]):
-            u = A[i, k] * inverse[i]
-            v = B[j, k] / B_norms[j]
-            near += (u - v) * (u - v)
-            far += (u + v) * (u + v)
-        ratio = near / far
+        ratio = squared_tangent(A, i, A_norms[i], B, j, B_norms[j])
         if ratio < best[i]:
             best[i] = ratio
             index[i] = j

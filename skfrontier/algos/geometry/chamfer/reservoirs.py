@@ -9,8 +9,8 @@ from skfrontier.algos.geometry.chamfer.betting import BettingTotal
 from skfrontier.algos.geometry.chamfer.sampling import (
     FIRST_BATCH,
     LARGEST_BATCH,
-    ROUNDING,
     SampledSum,
+    rounding,
 )
 
 
@@ -30,6 +30,7 @@ class WeightedSlots:
     def __init__(self, n_slots: int) -> None:
         self.n_slots = n_slots
         self.total = 0.0
+        self.n_seen = 0
         self.rows = np.empty((0, 0))  # until the first chunk
         self.row_weights = np.ones(n_slots)
         self.bounds = np.zeros(n_slots)
@@ -47,6 +48,11 @@ class WeightedSlots:
         if chunk_total == 0:
             return
         total = self.total + chunk_total
+        if not np.isfinite(total):
+            raise ValueError(
+                "the distances of this chunk exceed the range of float64 in the unit of the chunks "
+                "before; rescale the points."
+            )
         replaced = np.flatnonzero(random_state.random(self.n_slots) < chunk_total / total)
         targets = random_state.random(replaced.size) * chunk_total
         drawn = np.searchsorted(cumulative, targets, side="right")
@@ -58,6 +64,7 @@ class WeightedSlots:
         self.rows[replaced] = rows[drawn]
         self.row_weights[replaced] = 1.0 if weights is None else weights[drawn]
         self.bounds[replaced] = bounds[drawn]
+        self.n_seen += bounds.size
         self.total = total
 
 
@@ -104,13 +111,13 @@ def sum_from_slots(
         probability ``1 - delta``, or all are used.
     """
     total = BettingTotal(epsilon, delta)
-    ceiling = slots.total * (1 + ROUNDING)
+    ceiling = slots.total * (1 + rounding(slots.n_seen))
     if slots.total == 0:
-        return SampledSum(0.0, 0.0, 0.0, 0.0, 0.0, n_draws=0, n_exact=0, exact=True)
+        return SampledSum.certain(0.0, 0)
     while total.n_draws < slots.n_slots and not total.stopped:
         n_batch = min(max(total.n_draws // 8, FIRST_BATCH), LARGEST_BATCH)
         batch = np.arange(total.n_draws, min(total.n_draws + n_batch, slots.n_slots))
-        total.update(slots.total * exact_terms(batch) / slots.bounds[batch], 0.0, ceiling)
+        total.update(slots.total * (exact_terms(batch) / slots.bounds[batch]), 0.0, ceiling)
     low, high = total.bounds()
     return SampledSum(
         value=total.estimate,

@@ -1,6 +1,7 @@
 """The nearest of many point clouds: exact with early abandoning, or a race of running means."""
 
 import heapq
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,15 +173,20 @@ def _rank_by_race(sums: list[_Sums], k: int) -> list[tuple[float, int]]:
         if progress == 0:
             break
         estimates = np.array([sum(directed.estimate for directed in sums[i]) for i in alive])
-        widths = RACE_DEVIATIONS * np.sqrt([sum(map(_variance, sums[i])) for i in alive])
+        widths = RACE_DEVIATIONS * np.array(
+            [math.hypot(*map(_standard_error, sums[i])) for i in alive]
+        )
         limit = np.partition(estimates + widths, k - 1)[k - 1]
         alive = [i for i, low in zip(alive, estimates - widths, strict=True) if low <= limit]
     return sorted((sum(directed.value for directed in sums[i]), i) for i in alive)[:k]
 
 
-def _variance(directed: DirectedSum) -> float:
-    """Squared standard error of the estimate, sampling without replacement."""
+def _standard_error(directed: DirectedSum) -> float:
+    """Standard error of the estimate, sampling without replacement."""
     n, size = directed.n_done, directed.size
-    if n == size:
+    costs = directed.costs
+    peak = float(costs.max())
+    if n == size or peak == 0.0:
         return 0.0
-    return (directed.weight * size) ** 2 * float(directed.costs.var()) / n * (1.0 - n / size)
+    deviation = peak * float((costs / peak).std())  # the square of a cost may overflow
+    return directed.weight * size * deviation * math.sqrt((1.0 - n / size) / n)

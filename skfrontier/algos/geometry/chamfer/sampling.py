@@ -5,21 +5,20 @@ computed exactly form the known part; the remainder is estimated from draws in p
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skfrontier.algos.geometry.chamfer.betting import BettingTotal
 from skfrontier.algos.geometry.chamfer.candidates import ZOrderTrees
 from skfrontier.algos.geometry.chamfer.exact import ExactSearch
-from skfrontier.algos.geometry.chamfer.metric import Metric
+from skfrontier.algos.geometry.chamfer.terms import TermScale
 
 FIRST_BATCH, LARGEST_BATCH = 32, 4096
 _SETTLING_DRAWS = 256  # before which mean and variance are not trusted to change the plan
 _LOOSE = 0.2  # mean of opt/D below which finer candidates are worth their time
 _MAX_REFINEMENTS, _REFINED_TREES, _REFINED_WINDOW = 2, 2, 2
 _SAFETY = 1.2  # on the predicted number of draws still needed
-ROUNDING = 1e-12  # relative, by which sums taken in different orders may differ
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,11 @@ class SampledSum:
     n_draws: int
     n_exact: int
     exact: bool  # every term was computed in the end
+
+    @classmethod
+    def certain(cls, value: float, n_exact: int) -> "SampledSum":
+        """Return the sum of ``n_exact`` terms that were all computed."""
+        return cls(value, value, value, 0.0, value, n_draws=0, n_exact=n_exact, exact=True)
 
 
 class Remainder:
@@ -56,8 +60,8 @@ class Remainder:
         self.unknown_sum = float(self._cumulative[-1])
         self.known_sum = float(self.terms.sum(where=self.known))
         # Certain bounds of the total, however it is added up.
-        self.floor = self.known_sum * (1 - ROUNDING)
-        self.ceiling = (self.known_sum + self.unknown_sum) * (1 + ROUNDING)
+        self.floor = self.known_sum * (1 - rounding(self.terms.size))
+        self.ceiling = (self.known_sum + self.unknown_sum) * (1 + rounding(self.terms.size))
 
     @property
     def complete(self) -> bool:
@@ -90,56 +94,42 @@ class Remainder:
 
 
 class TermEvaluator:
-    """Exact and upper-bound terms ``weight * dist ** power`` of rows of A."""
+    """Exact and upper-bound terms of rows of A."""
 
     def __init__(
         self,
         A: np.ndarray,
         weights: np.ndarray | None,
-        metric: Metric,
+        scale: TermScale,
         search: ExactSearch,
         n_jobs: int | None,
     ) -> None:
         self.A = A
         self.weights = weights
-        self.metric = metric
+        self.scale = scale
         self.search = search
         self.n_jobs = n_jobs
 
-    def exact(self, rows: np.ndarray) -> np.ndarray:
+    def exact(self, rows: np.ndarray | slice) -> np.ndarray:
         """Terms of the given rows by exact nearest-neighbour search."""
         distances, _ = self.search.query(self.A[rows], n_jobs=self.n_jobs)
-        weights = None if self.weights is None else self.weights[rows]
-        return weighted_terms(distances, weights, self.metric.power)
-
-    def all_exact(self) -> np.ndarray:
-        """Terms of all rows by exact nearest-neighbour search."""
-        distances, _ = self.search.query(self.A, n_jobs=self.n_jobs)
-        return weighted_terms(distances, self.weights, self.metric.power)
+        return self.scale.terms(distances, None if self.weights is None else self.weights[rows])
 
     def bounds(self, trees: ZOrderTrees, window: int = 1) -> np.ndarray:
         """Upper bounds of all terms from the candidates of the trees."""
-        return bound_terms(self.A, self.weights, trees, window=window, n_jobs=self.n_jobs)
+        distances = trees.bounds(self.A, window=window, n_jobs=self.n_jobs)
+        return self.scale.terms(distances, self.weights)
 
 
-def weighted_terms(distances: np.ndarray, weights: np.ndarray | None, power: float) -> np.ndarray:
-    """Return ``weights * distances ** power``."""
-    with np.errstate(over="ignore"):  # reported once, by the sum
-        terms = distances if power == 1 else distances**power
-        return terms if weights is None else terms * weights
+def rounding(n: int) -> float:
+    """Relative bound of the rounding of a sum of ``n`` nonnegative terms, in any order."""
+    return 4 * (n + 8) * np.finfo(np.float64).eps
 
 
-def bound_terms(
-    A: np.ndarray,
-    weights: np.ndarray | None,
-    trees: ZOrderTrees,
-    *,
-    window: int = 1,
-    n_jobs: int | None = None,
-) -> np.ndarray:
-    """Upper bounds of the terms of all rows of A, from the candidates of the trees."""
-    bounds = trees.bounds(A, window=window, n_jobs=n_jobs)
-    return weighted_terms(bounds, weights, trees.metric.power)
+def exact_sum(evaluator: TermEvaluator) -> SampledSum:
+    """Compute every term."""
+    n = evaluator.A.shape[0]
+    return SampledSum.certain(float(evaluator.exact(slice(None)).sum()), n)
 
 
 def sample_sum(
@@ -170,6 +160,8 @@ def sample_sum(
     upper_bound = remainder.ceiling
     n_refinements = 0
 
+    if not math.isfinite(upper_bound):  # an overflow: nothing can be drawn in proportion to it
+        return exact_sum(evaluator)
     # Expected in the first batch anyway: known from the start they cost nothing and add no variance.
     heavy = remainder.heavy(1 / FIRST_BATCH)
     remainder.reveal(heavy, evaluator.exact(heavy))
@@ -198,15 +190,10 @@ def sample_sum(
         ):
             rest = np.flatnonzero(~remainder.known)
             remainder.reveal(rest, evaluator.exact(rest))
-    return SampledSum(
-        value=remainder.known_sum,
-        low=remainder.known_sum,
-        high=remainder.known_sum,
-        standard_error=0.0,
+    return replace(
+        SampledSum.certain(remainder.known_sum, remainder.n_exact),
         upper_bound=upper_bound,
         n_draws=total.n_draws,
-        n_exact=remainder.n_exact,
-        exact=True,
     )
 
 
@@ -231,4 +218,4 @@ def _draw_batch(
 def _draws_needed(total: BettingTotal) -> float:
     """Predicted number of further draws until the confidence sequence stops."""
     log_term = math.log(2 / total.delta)
-    return _SAFETY * 2 * log_term * total.squared_variation / total.epsilon**2
+    return _SAFETY * 2 * log_term * total.squared_variation / total.epsilon / total.epsilon

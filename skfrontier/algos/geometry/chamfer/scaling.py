@@ -6,6 +6,9 @@ import numpy as np
 
 from skfrontier.algos._numba import njit
 
+# Powers of two within which squares, cubes and their sums are far from overflow and underflow.
+_MILD_EXPONENT = {np.dtype(np.float32): 20, np.dtype(np.float64): 200}
+
 
 def read_only_rows(X: np.ndarray) -> np.ndarray:
     """Return a C-contiguous, write-protected view of ``X`` (a copy only where it is not contiguous).
@@ -43,7 +46,7 @@ def mild_scale(peak: float, dtype: np.dtype) -> float:
 
     With a scale of 1 no scaled copy of the data is needed.
     """
-    reach = 20 if dtype == np.float32 else 200
+    reach = _MILD_EXPONENT[dtype]
     if peak == 0.0 or 2.0**-reach <= peak <= 2.0**reach:
         return 1.0
     return unit_scale(peak)
@@ -64,12 +67,27 @@ def row_norms(X, out):
         out[i] = peak * np.sqrt(total)
 
 
-def check_nonzero_rows(X: np.ndarray, name: str) -> None:
-    """Raise a ValueError naming the first row of ``X`` that is zero and so has no direction."""
-    nonzero = X.any(axis=1)
-    if not nonzero.all():
-        row = int(np.argmin(nonzero))
+def check_directions(X: np.ndarray, name: str) -> np.ndarray:
+    """Return rows that have the directions of ``X`` and lengths whose squares are in range.
+
+    ``X`` itself where none of its rows is extreme; else a copy with those rows multiplied by powers of
+    two, which changes no angle.
+
+    Raises
+    ------
+    ValueError
+        If a row is zero and so has no direction; the message names the first one.
+    """
+    peaks = np.maximum(X.max(axis=1, initial=0), -X.min(axis=1, initial=0))
+    if not peaks.all():
+        row = int(np.argmin(peaks))
         raise ValueError(
             f"{name} has a zero row, {name}[{row}], which has no angle to anything; drop such rows "
             "or use metric='euclidean'."
         )
+    reach = _MILD_EXPONENT[X.dtype]
+    extreme = np.flatnonzero((peaks < 2.0**-reach) | (peaks > 2.0**reach))
+    if extreme.size:
+        X = X.copy()
+        X[extreme] = np.ldexp(X[extreme], -np.frexp(peaks[extreme])[1][:, None])
+    return X

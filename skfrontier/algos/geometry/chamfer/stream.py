@@ -1,12 +1,12 @@
 """Chamfer distances of streams: which reservoirs are filled when, and what is read off them."""
 
 from collections.abc import Callable
+from copy import copy
 
 import numpy as np
 
 from skfrontier.algos._validation import check_interval
 from skfrontier.algos.geometry.chamfer.candidates import ZOrderTrees
-from skfrontier.algos.geometry.chamfer.distance import ChamferResult, make_result
 from skfrontier.algos.geometry.chamfer.exact import prepare_search
 from skfrontier.algos.geometry.chamfer.plan import Plan
 from skfrontier.algos.geometry.chamfer.reference import Reference
@@ -15,7 +15,8 @@ from skfrontier.algos.geometry.chamfer.reservoirs import (
     WeightedSlots,
     sum_from_slots,
 )
-from skfrontier.algos.geometry.chamfer.sampling import bound_terms, weighted_terms
+from skfrontier.algos.geometry.chamfer.result import ChamferResult, make_result
+from skfrontier.algos.geometry.chamfer.terms import TermScale
 
 
 class DistanceStream:
@@ -25,22 +26,38 @@ class DistanceStream:
     ----------
     n_slots : int
         Number of points kept.
+    power : float
+        Exponent of the distances.
     random_state : Generator
         Source of the reservoir's choices.
     """
 
-    def __init__(self, n_slots: int, random_state: np.random.Generator) -> None:
+    def __init__(self, n_slots: int, power: float, random_state: np.random.Generator) -> None:
         self.slots = WeightedSlots(n_slots)
-        self.total_weight = 0.0
+        self._scale = TermScale(power)
         self._random_state = random_state
 
     def observe(self, A: np.ndarray, weights: np.ndarray | None, trees: ZOrderTrees) -> None:
         """Take a validated chunk."""
         if A.shape[0] == 0:
             return
-        bounds = bound_terms(A, weights, trees)
+        scale = copy(self._scale)  # kept only if nothing below raises
+        weights = scale.weigh(weights, A.shape[0])
+        bounds = scale.terms(trees.bounds(A), weights)
         self.slots.observe(A, weights, bounds, self._random_state)
-        self.total_weight += A.shape[0] if weights is None else float(weights.sum())
+        self._scale = scale
+
+    def check_bounds(self, slot_distances: np.ndarray) -> None:
+        """Raise a ValueError where an exact distance exceeds the bound that its point came with."""
+        slots = self.slots
+        if slots.total == 0:
+            return
+        terms = self._scale.terms(slot_distances, slots.row_weights)
+        if (terms > slots.bounds * (1 + 1e-9)).any():
+            raise ValueError(
+                "a point is farther from the reference of the second pass than from that of the first; "
+                "both passes must bring the same points."
+            )
 
     def result(
         self, plan: Plan, slot_distances: Callable[[np.ndarray], np.ndarray]
@@ -51,16 +68,14 @@ class DistanceStream:
         """
         slots = self.slots
         check_interval(plan.epsilon, "epsilon of a stream", 0.0, 1.0, closed="neither")
-        if plan.reduction == "mean" and self.total_weight == 0:
+        if plan.reduction == "mean" and self._scale.total_weight == 0:
             raise ValueError("no weight has been observed: the mean distance is undefined.")
 
         def exact_terms(batch: np.ndarray) -> np.ndarray:
-            return weighted_terms(
-                slot_distances(batch), slots.row_weights[batch], plan.metric.power
-            )
+            return self._scale.terms(slot_distances(batch), slots.row_weights[batch])
 
         total = sum_from_slots(slots, exact_terms, epsilon=plan.epsilon, delta=plan.delta)
-        return make_result(total, self.total_weight, "sample", {}, plan)
+        return make_result(total, self._scale, "sample", {}, plan)
 
 
 class TwoPassStream:
@@ -84,7 +99,7 @@ class TwoPassStream:
         self._random_state = random_state
         self._sample = UniformRows(n_ref)
         self._trees: ZOrderTrees | None = None
-        self._stream = DistanceStream(n_slots, random_state)
+        self._stream = DistanceStream(n_slots, plan.metric.power, random_state)
         self._distances = np.full(n_slots, np.inf)
         self._n_second = 0
 
@@ -118,4 +133,5 @@ class TwoPassStream:
                 f"the second pass over the reference had {self._n_second} points, the first "
                 f"{self._sample.n_seen}; both must bring the same points."
             )
+        self._stream.check_bounds(self._distances)
         return self._stream.result(self.plan, lambda batch: self._distances[batch])

@@ -27,7 +27,7 @@ def uniform_sum(
     order = random_state.permutation(n)
     quantile = float(special.ndtri(1 - delta / 2))
     terms = np.empty(0)
-    while True:
+    while True:  # in the unit of the terms, which fits sums and squares
         stop = min(n, max(_FIRST_BATCH, _GROWTH * terms.size))
         terms = np.concatenate([terms, evaluator.exact(order[terms.size : stop])])
         mean = float(terms.mean())

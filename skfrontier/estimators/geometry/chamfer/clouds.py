@@ -13,17 +13,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from skfrontier.algos._validation import check_choice, check_count
+from skfrontier.algos._validation import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_n_jobs,
+)
 from skfrontier.algos.geometry.chamfer.cloud_index import CloudIndex
 from skfrontier.algos.geometry.chamfer.matrix import chamfer_matrix
-from skfrontier.algos.geometry.chamfer.metric import Metric
-from skfrontier.algos.geometry.chamfer.plan import REDUCTIONS
+from skfrontier.algos.geometry.chamfer.metric import REDUCTIONS, Metric
 from skfrontier.algos.geometry.chamfer.retrieval import (
     METHODS,
     NearestClouds,
     nearest_clouds,
 )
-from skfrontier.estimators.geometry.chamfer.cloud_input import read_clouds
+from skfrontier.estimators.geometry.chamfer.input import read_clouds
 
 
 class ChamferTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -100,6 +104,7 @@ class ChamferTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         Metric.from_names(self.metric, self.p)
         check_choice(self.reduction, "reduction", REDUCTIONS)
+        check_flag(self.symmetric, "symmetric")
         clouds = read_clouds(self, X, reset=True)
         clouds.check_no_empty("X", "nothing is near an empty cloud")
         self.clouds_ = clouds
@@ -233,6 +238,8 @@ class ChamferNearestClouds(ClassifierMixin, BaseEstimator):
         """
         check_count(self.n_neighbors, "n_neighbors")
         check_choice(self.method, "method", METHODS)
+        check_flag(self.symmetric, "symmetric")
+        check_n_jobs(self.n_jobs)
         check_choice(self.reduction, "reduction", REDUCTIONS)
         clouds = read_clouds(self, X, reset=True)
         index = CloudIndex(
@@ -328,9 +335,9 @@ class ChamferNearestClouds(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"y must be given if, and only if, the clouds were fitted with labels; got y={y!r}."
             )
+        labels = None if self._labels is None else [*self._labels, self._check_label(y)]
         number = self._index.insert(cloud)
-        if self._labels is not None:
-            self._set_labels([*self._labels, y])
+        self._set_labels(labels)
         self.n_clouds_ = len(self._index)
         return number
 
@@ -354,6 +361,11 @@ class ChamferNearestClouds(ClassifierMixin, BaseEstimator):
         return self
 
     def _nearest(self, X: Any, n_neighbors: int) -> NearestClouds:
+        check_count(n_neighbors, "n_neighbors")
+        if n_neighbors > self.n_clouds_:
+            raise ValueError(
+                f"n_neighbors={n_neighbors} exceeds the number of fitted clouds, {self.n_clouds_}."
+            )
         return nearest_clouds(
             read_clouds(self, X, reset=False),
             self._index,
@@ -362,6 +374,15 @@ class ChamferNearestClouds(ClassifierMixin, BaseEstimator):
             random_state=self._seed,
             n_jobs=self.n_jobs,
         )
+
+    def _check_label(self, y: Any) -> Any:
+        """Return a label of the kind of the others."""
+        label = np.asarray(y)
+        if label.ndim != 0 or label.dtype.kind != self.classes_.dtype.kind or y != y:
+            raise ValueError(
+                f"y must be one label like the others, of dtype {self.classes_.dtype}; got {y!r}."
+            )
+        return label[()]
 
     def _set_labels(self, labels: list[Any] | None) -> None:
         self._labels = labels

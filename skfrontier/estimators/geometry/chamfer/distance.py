@@ -1,26 +1,26 @@
 """Chamfer distance to a fitted reference cloud: queries, clouds as features, and streams."""
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skfrontier.algos._validation import check_count
-from skfrontier.algos.geometry.chamfer.distance import (
-    ChamferResult,
-    check_weights,
-    directed_distance,
-)
+from skfrontier.algos.geometry.chamfer.candidates import check_sampling_metric
+from skfrontier.algos.geometry.chamfer.distance import check_weights, directed_distance
+from skfrontier.algos.geometry.chamfer.exact import apply_power
 from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.plan import Plan
 from skfrontier.algos.geometry.chamfer.reference import Reference
-from skfrontier.algos.geometry.chamfer.scaling import check_nonzero_rows
+from skfrontier.algos.geometry.chamfer.result import ChamferResult
+from skfrontier.algos.geometry.chamfer.scaling import check_directions
 from skfrontier.algos.geometry.chamfer.stream import DistanceStream
-from skfrontier.estimators.geometry.chamfer.cloud_input import read_clouds
+from skfrontier.estimators.geometry.chamfer.input import read_clouds, read_points
 
 
 class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -74,8 +74,10 @@ class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     -----
     Proven, for any data: an estimate is within ``1 +- epsilon`` with probability ``1 - delta``
     (confidence sequence by betting [1]_ on importance-sampled ratios, see
-    :func:`~skfrontier.algos.chamfer_distance`). A stream is held in ``n_slots`` rows whatever its length;
-    no sketch of both clouds in one pass can do this within any factor, so the reference is stored.
+    :func:`~skfrontier.algos.chamfer_distance`). That holds for each answer by itself: the errors of
+    several queries, or of several results of one stream, share their seed and need not average out.
+    A stream is held in ``n_slots`` rows whatever its length; no sketch of both clouds in one pass can do
+    this within any factor, so the reference is stored.
 
     References
     ----------
@@ -146,9 +148,7 @@ class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             If a parameter lies outside its range or the points are not a finite 2-D array.
         """
         plan = self._plan()
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
-        if plan.metric.angular:
-            check_nonzero_rows(X, "X")
+        X = self._directions(read_points(self, X, reset=True), plan.metric)
         seed = check_random_state(self.random_state).randint(2**31, size=4)
         self._start(X, plan, seed)
         self.reset()
@@ -156,6 +156,8 @@ class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def partial_fit(self, X, y=None):
         """Add points to the reference; a stream under way is kept.
+
+        The parameters in force are those of the last :meth:`fit`.
 
         Parameters
         ----------
@@ -170,11 +172,8 @@ class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         if not hasattr(self, "reference_"):
             return self.fit(X)
-        plan = self._plan()
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        if plan.metric.angular:
-            check_nonzero_rows(X, "X")
-        self._start(np.concatenate([self.reference_, X]), plan, self._seed)
+        X = self._directions(read_points(self, X, reset=False), self._plan_.metric)
+        self._start(np.concatenate([self.reference_, X]), self._plan_, self._seed)
         return self
 
     def query(self, A, weights=None, return_info=False):
@@ -215,10 +214,8 @@ class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             Higher is closer; the sum is minus the Chamfer distance.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        if self._plan_.metric.angular:
-            check_nonzero_rows(X, "X")
-        return -(self._reference.nearest(X)[0] ** self._plan_.metric.power)
+        X = self._directions(read_points(self, X, reset=False), self._plan_.metric)
+        return -apply_power(self._reference.nearest(X)[0], self._plan_.metric.power)
 
     def transform(self, X):
         """Chamfer distance of each of several clouds to the reference.
@@ -235,8 +232,7 @@ class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         check_is_fitted(self)
         clouds = read_clouds(self, X, reset=False)
-        if self._plan_.metric.angular:
-            check_nonzero_rows(clouds.points, "X")
+        clouds = replace(clouds, points=self._directions(clouds.points, self._plan_.metric))
         return np.array([[self._distance(cloud, None).value] for cloud in clouds])
 
     def observe(self, A, weights=None):
@@ -254,6 +250,7 @@ class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self : ChamferDistance
         """
         check_is_fitted(self)
+        check_sampling_metric(self._plan_.metric)
         A = self._check_queries(A)
         weights = check_weights(weights, A.shape[0], "weights")
         self._stream.observe(A, weights, self._reference.trees())
@@ -287,7 +284,11 @@ class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self : ChamferDistance
         """
         check_is_fitted(self)
-        self._stream = DistanceStream(self.n_slots, np.random.default_rng(self._seed[::-1]))
+        self._stream = DistanceStream(
+            check_count(self.n_slots, "n_slots"),
+            self._plan_.metric.power,
+            np.random.default_rng(self._seed[::-1]),
+        )
         return self
 
     def _plan(self) -> Plan:
@@ -311,12 +312,11 @@ class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self._n_features_out = 1
 
     def _check_queries(self, A: Any) -> np.ndarray:
-        A = validate_data(
-            self, A, dtype=[np.float64, np.float32], reset=False, ensure_min_samples=0
-        )
-        if self._plan_.metric.angular:
-            check_nonzero_rows(A, "A")
-        return A
+        return self._directions(read_points(self, A, reset=False, min_points=0), self._plan_.metric)
+
+    @staticmethod
+    def _directions(X: np.ndarray, metric: Metric) -> np.ndarray:
+        return check_directions(X, "X") if metric.angular else X
 
     def _distance(self, A: np.ndarray, weights: np.ndarray | None) -> ChamferResult:
         rng = np.random.default_rng(self._seed)

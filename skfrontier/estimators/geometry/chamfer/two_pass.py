@@ -6,14 +6,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from skfrontier.algos._validation import check_count, check_points
-from skfrontier.algos.geometry.chamfer.distance import (
-    ChamferResult,
-    check_weights,
-)
+from skfrontier.algos._validation import check_count, check_interval, check_points
+from skfrontier.algos.geometry.chamfer.candidates import check_sampling_metric
+from skfrontier.algos.geometry.chamfer.distance import check_weights
 from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.plan import Plan
-from skfrontier.algos.geometry.chamfer.scaling import check_nonzero_rows
+from skfrontier.algos.geometry.chamfer.result import ChamferResult
+from skfrontier.algos.geometry.chamfer.scaling import check_directions
 from skfrontier.algos.geometry.chamfer.stream import TwoPassStream
 from skfrontier.estimators.geometry.chamfer.distance import warn_unless_reached
 
@@ -56,7 +55,8 @@ class TwoPassChamfer(BaseEstimator):
     RuntimeError
         If a step is called out of order; the message names the step that is next.
     ValueError
-        If a chunk is bad (nothing is changed then), or the second pass brings other points.
+        If a chunk is bad (nothing is changed then), or the second pass is seen to bring other points:
+        another number of them, or none as near as the first pass had.
 
     See Also
     --------
@@ -229,13 +229,18 @@ class TwoPassChamfer(BaseEstimator):
             self.first_reference(chunk)
         for chunk in A_factory():
             self.first_query(chunk)
+        if self._step == "first_reference":  # no query chunk at all
+            self.first_query(np.empty((0, self._stream.n_features)))
         for chunk in B_factory():
             self.second_reference(chunk)
         return self.result()
 
     def _new_stream(self) -> TwoPassStream:
+        metric = Metric.from_names(self.metric, self.p, self.power)
+        check_sampling_metric(metric)
+        check_interval(self.epsilon, "epsilon", 0.0, 1.0, closed="neither")
         plan = Plan(
-            metric=Metric.from_names(self.metric, self.p, self.power),
+            metric=metric,
             method="sample",
             epsilon=self.epsilon,
             delta=self.delta,
@@ -258,9 +263,7 @@ class TwoPassChamfer(BaseEstimator):
             raise ValueError(
                 f"chunk has {chunk.shape[1]} features, earlier chunks had {stream.n_features}."
             )
-        if stream.plan.metric.angular:
-            check_nonzero_rows(chunk, "chunk")
-        return chunk
+        return check_directions(chunk, "chunk") if stream.plan.metric.angular else chunk
 
     def _check_step(self, step: str) -> None:
         current = self.__dict__.get("_step")
