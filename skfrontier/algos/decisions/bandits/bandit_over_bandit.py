@@ -1,8 +1,8 @@
 """Bandit over bandit (after Cheung, Simchi-Levi and Zhu 2019): restart a tracker in every block.
 
-The horizon is cut into blocks of ceil(sqrt(A T)) rounds. In each block FixedShare runs afresh, tuned
-to a number of segments that an Exp3-IX meta learner draws from 1, 2, 4, ... by the losses of past
-blocks. (The source restarts sliding-window UCB and chooses its window.)
+The horizon is cut into blocks of ceil(sqrt(A T)) rounds. In each block FixedShare runs afresh,
+tuned to a number of segments that an Exp3-IX meta learner draws from 1, 2, 4, ... by the losses of
+past blocks. (The source restarts sliding-window UCB and chooses its window.)
 State: the meta learner's losses and law, the tracker's law ``q``.
 """
 
@@ -53,7 +53,7 @@ def bandit_over_bandit_state(n_arms: int, horizon: int | None) -> tuple[np.ndarr
 
 @njit
 def _begin_stage(f, i):
-    """Block length and candidates for the stage; the meta learner starts anew on the new candidates."""
+    """Block length and candidates for the stage; the meta learner starts anew on them."""
     A = i[N_ARMS]
     T = i[STAGE]
     i[_LENGTH] = math.ceil(math.sqrt(float(A) * T))
@@ -63,8 +63,9 @@ def _begin_stage(f, i):
     i[_CANDIDATES] = candidates
     blocks = math.ceil(T / i[_LENGTH])
     f[_META_ETA] = math.sqrt(2.0 * math.log(float(candidates)) / (candidates * blocks))
-    f[_META_L : _META_L + candidates] = 0.0
-    f[_META_P : _META_P + candidates] = 1.0 / candidates
+    for k in range(candidates):
+        f[_META_L + k] = 0.0
+        f[_META_P + k] = 1.0 / candidates
 
 
 @njit
@@ -86,7 +87,8 @@ def _end_block(f, i):
     share_of_length = f[_BLOCK_LOSS] / i[_LENGTH]
     f[_META_L + chosen] += share_of_length / (f[_META_P + chosen] + 0.5 * eta)
     exponential_law(f[_META_L : _META_L + M], eta, f[_META_P : _META_P + M])
-    f[_Q : _Q + i[N_ARMS]] = 1.0 / i[N_ARMS]
+    for a in range(i[N_ARMS]):
+        f[_Q + a] = 1.0 / i[N_ARMS]
     i[_CHOSEN] = _BETWEEN_BLOCKS
 
 
@@ -118,7 +120,8 @@ def bandit_over_bandit_update(f, i, rng, arm, loss):
 
 @njit
 def bandit_over_bandit_law(f, i, out):
-    out[:] = f[_Q : _Q + i[N_ARMS]]
+    for a in range(len(out)):
+        out[a] = f[_Q + a]
 
 
 @njit
@@ -132,9 +135,18 @@ def bandit_over_bandit_play(f, i, rng, losses, offset, scale, arms, seen, chance
     return len(losses), 0
 
 
+def _are_blocks_sound(f: np.ndarray, i: np.ndarray) -> bool:
+    return bool(
+        1 <= i[_CANDIDATES] <= _MOST_CANDIDATES
+        and _BETWEEN_BLOCKS <= i[_CHOSEN] < i[_CANDIDATES]
+        and i[_LENGTH] >= 1
+    )
+
+
 BANDIT_OVER_BANDIT = PolicyKernels(
     bandit_over_bandit_select,
     bandit_over_bandit_update,
     bandit_over_bandit_law,
     bandit_over_bandit_play,
+    _are_blocks_sound,
 )

@@ -1,4 +1,4 @@
-"""Monitored UCB (Cao et al. 2019): UCB1 that watches each arm's last rewards and restarts on a jump.
+"""Monitored UCB (Cao et al. 2019): UCB1 that restarts when an arm's last losses jump.
 
 State per arm: count ``n`` and loss sum ``s`` since the restart, the sums of the older and of the
 newer half of its last w losses, and the ring of these losses.
@@ -12,13 +12,13 @@ from skfrontier.algos._numba import njit
 from skfrontier.algos.decisions.bandits.index_policies import lowest_index
 from skfrontier.algos.decisions.bandits.rounds import (
     CHANCE,
-    COUNTS,
     N_ARMS,
     OWN_FLOATS,
     OWN_INTS,
     PENDING,
     ROUNDS,
     STAGE,
+    WRONG_ARM,
     PolicyKernels,
     close_round,
     empty_state,
@@ -98,10 +98,13 @@ def _watch(f, i, arm, loss):
 @njit
 def monitored_update(f, i, rng, arm, loss):
     A = i[N_ARMS]
+    if arm < 0 or arm >= A:
+        return WRONG_ARM
     alarm = _watch(f, i, arm, loss)
     status = close_round(f, i, arm, loss)
     if alarm:
-        f[_N : _N + 4 * A] = 0.0
+        for word in range(_N, _N + 4 * A):
+            f[word] = 0.0
         i[_RESTART] = i[ROUNDS]
         i[_ALARMS] += 1
     if next_stage(i):
@@ -111,7 +114,8 @@ def monitored_update(f, i, rng, arm, loss):
 
 @njit
 def monitored_law(f, i, out):
-    out[:] = 0.0
+    for a in range(len(out)):
+        out[a] = 0.0
     out[i[PENDING] if i[PENDING] >= 0 else _next_arm(f, i)] = 1.0
 
 
@@ -126,4 +130,18 @@ def monitored_play(f, i, rng, losses, offset, scale, arms, seen, chances, log):
     return len(losses), 0
 
 
-MONITORED = PolicyKernels(monitored_select, monitored_update, monitored_law, monitored_play)
+def _is_monitor_sound(f: np.ndarray, i: np.ndarray) -> bool:
+    n_arms = int(i[N_ARMS])
+    n = f[_N : _N + n_arms]
+    return bool(
+        i[_WINDOW] >= 2
+        and len(f) == _N + (4 + i[_WINDOW]) * n_arms
+        and i[_PERIOD] >= 1
+        and 0 <= i[_RESTART] <= i[ROUNDS]
+        and np.all((n >= 0) & (n <= i[ROUNDS]))
+    )
+
+
+MONITORED = PolicyKernels(
+    monitored_select, monitored_update, monitored_law, monitored_play, _is_monitor_sound
+)

@@ -2,8 +2,8 @@
 
 A log-barrier learner over bases with a learning rate of its own for each, which grows whenever the
 base is played rarely. Only the base that was drawn learns, from its loss divided by the probability
-of drawing it. State per base: probabilities ``p`` and ``pbar`` (mixed with uniform), rate, threshold
-``rho``, the parameters and the law ``q`` of the base.
+of drawing it. State per base: probabilities ``p`` and ``pbar`` (mixed with uniform), rate,
+threshold ``rho``, the parameters and the law ``q`` of the base.
 """
 
 import math
@@ -54,15 +54,16 @@ def corral_state(
 
 
 @njit
-def _fields(f, i):
+def _played_law(f, i):
+    """pbar, the law from which the base is drawn."""
     M = i[_N_BASES]
-    return f[_BASES : _BASES + _FIELDS * M].reshape((_FIELDS, M))
+    return f[_BASES + M : _BASES + 2 * M]
 
 
 @njit
-def _laws(f, i):
-    M = i[_N_BASES]
-    return f[_BASES + _FIELDS * M :].reshape((M, i[N_ARMS]))
+def _base_law(f, i, k):
+    start = _BASES + _FIELDS * i[_N_BASES] + k * i[N_ARMS]
+    return f[start : start + i[N_ARMS]]
 
 
 @njit
@@ -71,31 +72,31 @@ def _begin_stage(f, i):
     T = float(i[STAGE])
     A = float(i[N_ARMS])
     M = i[_N_BASES]
-    fields = _fields(f, i)
     for k in range(M):
-        fields[_RATE, k] = 2.0 / math.sqrt(T)
-        fields[_RHO, k] = 2.0 * M
-        if fields[_SEGMENTS, k] == EXP3_IX_BASE:
-            fields[_ETA, k] = math.sqrt(2.0 * math.log(A) / (A * T))
-            fields[_SHARE, k] = 0.0
+        word = _BASES + k
+        f[word + _RATE * M] = 2.0 / math.sqrt(T)
+        f[word + _RHO * M] = 2.0 * M
+        segments = f[word + _SEGMENTS * M]
+        if segments == EXP3_IX_BASE:
+            eta = math.sqrt(2.0 * math.log(A) / (A * T))
+            share = 0.0
         else:
-            eta, share = fixed_share_rates(i[N_ARMS], i[STAGE], fields[_SEGMENTS, k])
-            fields[_ETA, k] = eta
-            fields[_SHARE, k] = share
+            eta, share = fixed_share_rates(i[N_ARMS], i[STAGE], segments)
+        f[word + _ETA * M] = eta
+        f[word + _SHARE * M] = share
 
 
 @njit
 def corral_select(f, i, rng):
     if i[PENDING] < 0:
-        fields = _fields(f, i)
-        laws = _laws(f, i)
-        chosen = draw_from(fields[_PBAR], rng)
-        arm = draw_from(laws[chosen], rng)
+        pbar = _played_law(f, i)
+        chosen = draw_from(pbar, rng)
+        arm = draw_from(_base_law(f, i, chosen), rng)
         i[_CHOSEN] = chosen
         i[PENDING] = arm
         chance = 0.0
         for k in range(i[_N_BASES]):
-            chance += fields[_PBAR, k] * laws[k, arm]
+            chance += pbar[k] * _base_law(f, i, k)[arm]
         f[CHANCE] = chance
     return i[PENDING]
 
@@ -134,13 +135,16 @@ def _meta_step(f, i, estimate):
     """Log-barrier step, mixing with uniform, and faster rates for bases that became rare."""
     T = float(i[STAGE])
     M = i[_N_BASES]
-    fields = _fields(f, i)
-    log_barrier_step(fields[_P], fields[_RATE], i[_CHOSEN], estimate)
+    p = f[_BASES : _BASES + M]
+    pbar = _played_law(f, i)
+    rates = f[_BASES + _RATE * M : _BASES + (_RATE + 1) * M]
+    rho = f[_BASES + _RHO * M : _BASES + (_RHO + 1) * M]
+    log_barrier_step(p, rates, i[_CHOSEN], estimate)
     for k in range(M):
-        fields[_PBAR, k] = (1.0 - 1.0 / T) * fields[_P, k] + 1.0 / (T * M)
-        if 1.0 / fields[_PBAR, k] > fields[_RHO, k]:
-            fields[_RHO, k] = 2.0 / fields[_PBAR, k]
-            fields[_RATE, k] *= math.exp(1.0 / math.log(max(T, 3.0)))
+        pbar[k] = (1.0 - 1.0 / T) * p[k] + 1.0 / (T * M)
+        if 1.0 / pbar[k] > rho[k]:
+            rho[k] = 2.0 / pbar[k]
+            rates[k] *= math.exp(1.0 / math.log(max(T, 3.0)))
 
 
 @njit
@@ -148,13 +152,14 @@ def corral_update(f, i, rng, arm, loss):
     status = refusal(i, arm)
     if status < 0:
         return status
+    M = i[_N_BASES]
     chosen = i[_CHOSEN]
-    fields = _fields(f, i)
-    pbar = fields[_PBAR, chosen]
-    eta = fields[_ETA, chosen]
-    gamma = 0.5 * eta / pbar
-    fixed_share_step(_laws(f, i)[chosen], eta, gamma, fields[_SHARE, chosen], arm, loss / pbar)
-    _meta_step(f, i, loss / pbar)
+    estimate = loss / _played_law(f, i)[chosen]
+    eta = f[_BASES + _ETA * M + chosen]
+    gamma = 0.5 * eta / _played_law(f, i)[chosen]
+    share = f[_BASES + _SHARE * M + chosen]
+    fixed_share_step(_base_law(f, i, chosen), eta, gamma, share, arm, estimate)
+    _meta_step(f, i, estimate)
     status = close_round(f, i, arm, loss)
     if next_stage(i):
         _begin_stage(f, i)
@@ -164,12 +169,11 @@ def corral_update(f, i, rng, arm, loss):
 @njit
 def corral_law(f, i, out):
     """The law with the draw of the base included, whether or not an arm is pending."""
-    laws = _laws(f, i)
-    fields = _fields(f, i)
-    out[:] = 0.0
-    for k in range(i[_N_BASES]):
-        for a in range(i[N_ARMS]):
-            out[a] += fields[_PBAR, k] * laws[k, a]
+    pbar = _played_law(f, i)
+    for a in range(i[N_ARMS]):
+        out[a] = 0.0
+        for k in range(i[_N_BASES]):
+            out[a] += pbar[k] * _base_law(f, i, k)[a]
 
 
 @njit
@@ -183,4 +187,9 @@ def corral_play(f, i, rng, losses, offset, scale, arms, seen, chances, log):
     return len(losses), 0
 
 
-CORRAL = PolicyKernels(corral_select, corral_update, corral_law, corral_play)
+def _are_bases_sound(f: np.ndarray, i: np.ndarray) -> bool:
+    M = int(i[_N_BASES])
+    return 0 <= i[_CHOSEN] < M and len(f) == _BASES + M * (_FIELDS + int(i[N_ARMS]))
+
+
+CORRAL = PolicyKernels(corral_select, corral_update, corral_law, corral_play, _are_bases_sound)

@@ -1,8 +1,8 @@
 """Policies that draw the arm from weights: Exp3, Exp3-IX, Exp3.P, Exp3.S, FixedShare, Tsallis-INF.
 
-They differ in two places only: the parameters of a stage (``_begin_stage``) and how an observed loss
-moves the weights (``update``). State: the law ``p`` to draw from, and ``w``, which holds cumulative
-loss estimates (Exp3, Exp3-IX, Tsallis-INF) or weights (Exp3.P, Exp3.S).
+They differ in two places only: the parameters of a stage (``_begin_stage``) and how an observed
+loss moves the weights (``update``). State: the law ``p`` to draw from, and ``w``, which holds
+cumulative loss estimates (Exp3, Exp3-IX, Tsallis-INF) or weights (Exp3.P, Exp3.S).
 """
 
 import math
@@ -23,6 +23,7 @@ from skfrontier.algos.decisions.bandits.rounds import (
     PolicyKernels,
     close_round,
     empty_state,
+    is_always_sound,
     next_stage,
     refusal,
 )
@@ -60,7 +61,7 @@ def weights_state(
 
 @njit
 def fixed_share_rates(n_arms, n_rounds, n_segments):
-    """Return the learning rate and the share of FixedShare for a horizon and a number of segments."""
+    """Return rate and share of FixedShare for a horizon and a number of segments."""
     segments = min(n_segments, n_rounds)
     cells = float(n_arms) * n_rounds
     eta = math.sqrt(2.0 * segments * math.log(cells / segments) / cells)
@@ -69,7 +70,7 @@ def fixed_share_rates(n_arms, n_rounds, n_segments):
 
 @njit
 def fixed_share_step(q, eta, gamma, share, arm, loss):
-    """One Exp3-IX step on the law ``q`` for the loss of ``arm``, then mix in ``share`` of uniform."""
+    """One Exp3-IX step on ``q`` for the loss of ``arm``, then mix in ``share`` of uniform."""
     q[arm] *= math.exp(-eta * loss / (q[arm] + gamma))
     total = 0.0
     for a in range(len(q)):
@@ -83,7 +84,9 @@ def fixed_share_step(q, eta, gamma, share, arm, loss):
 @njit
 def exponential_law(L, eta, q):
     """Write q_a proportional to exp(-eta L_a)."""
-    least = np.min(L)
+    least = L[0]
+    for a in range(1, len(L)):
+        least = min(least, L[a])
     total = 0.0
     for a in range(len(L)):
         q[a] = math.exp(-eta * (L[a] - least))
@@ -99,7 +102,7 @@ def _begin_stage(f, i):
     A = float(i[N_ARMS])
     T = float(i[STAGE])
     log_arms = math.log(A)
-    if kind == EXP3 or kind == EXP3_IX:
+    if kind in (EXP3, EXP3_IX):
         f[_ETA] = f[_GIVEN_ETA]
         if math.isnan(f[_ETA]):
             f[_ETA] = math.sqrt(2.0 * log_arms / (A * T))
@@ -207,7 +210,8 @@ def _exp3_s_step(f, i, arm, gain):
 
 @njit
 def weights_law(f, i, out):
-    out[:] = f[_P : _P + i[N_ARMS]]
+    for a in range(len(out)):
+        out[a] = f[_P + a]
 
 
 @njit
@@ -221,4 +225,4 @@ def weights_play(f, i, rng, losses, offset, scale, arms, seen, chances, log):
     return len(losses), 0
 
 
-WEIGHTS = PolicyKernels(weights_select, weights_update, weights_law, weights_play)
+WEIGHTS = PolicyKernels(weights_select, weights_update, weights_law, weights_play, is_always_sound)

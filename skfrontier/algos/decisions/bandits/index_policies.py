@@ -19,6 +19,7 @@ from skfrontier.algos.decisions.bandits.rounds import (
     OWN_INTS,
     PENDING,
     STAGE,
+    WRONG_ARM,
     PolicyKernels,
     close_round,
     empty_state,
@@ -49,13 +50,15 @@ def index_state(
     f[_GIVEN_DISCOUNT] = np.nan if discount is None else discount
     i[_GIVEN_WINDOW] = -1 if window is None else window
     _begin_stage(f, i)
-    return grow_window(f, i) if kind == SLIDING_WINDOW else (f, i)
+    return grow_window(f, i)
 
 
 def grow_window(f: np.ndarray, i: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return copies of the state whose ring holds a whole window, the oldest round first."""
+    """Return the state with a ring that holds a whole window, the oldest round first."""
     n_arms = int(i[N_ARMS])
     capacity = len(i) - COUNTS - n_arms
+    if i[KIND] != SLIDING_WINDOW or i[_WINDOW] <= capacity:
+        return f, i
     order = (i[_OLDEST] + np.arange(i[_FILLED])) % max(capacity, 1)
     spare = np.zeros(int(i[_WINDOW] - i[_FILLED]))
     f_head, i_head = _N + 2 * n_arms, COUNTS + n_arms
@@ -80,7 +83,7 @@ def _begin_stage(f, i):
 
 @njit
 def lowest_index(n, s, total_n, confidence):
-    """Return argmin s/n - confidence sqrt(ln(total_n) / n), the lowest arm of those never seen first."""
+    """Return argmin s/n - confidence sqrt(ln(total_n) / n); arms without data come first."""
     log_total = math.log(max(total_n, 1.0))
     best = 0
     lowest = np.inf
@@ -107,6 +110,8 @@ def index_select(f, i, rng):
 @njit
 def index_update(f, i, rng, arm, loss):
     A = i[N_ARMS]
+    if arm < 0 or arm >= A:
+        return WRONG_ARM
     kind = i[KIND]
     if kind == SLIDING_WINDOW and i[_FILLED] == i[_WINDOW]:
         _forget_oldest(f, i)
@@ -153,7 +158,8 @@ def _remember(f, i, arm, loss):
 @njit
 def index_law(f, i, out):
     A = i[N_ARMS]
-    out[:] = 0.0
+    for a in range(len(out)):
+        out[a] = 0.0
     arm = i[PENDING]
     if arm < 0:
         arm = lowest_index(f[_N : _N + A], f[_N + A : _N + 2 * A], f[_TOTAL_N], f[_CONFIDENCE])
@@ -173,4 +179,21 @@ def index_play(f, i, rng, losses, offset, scale, arms, seen, chances, log):
     return len(losses), 0
 
 
-INDEX = PolicyKernels(index_select, index_update, index_law, index_play, grow_window)
+def _is_ring_sound(f: np.ndarray, i: np.ndarray) -> bool:
+    n_arms = int(i[N_ARMS])
+    ring = i[COUNTS + n_arms :]
+    if i[KIND] != SLIDING_WINDOW:
+        return len(ring) == 0
+    return bool(
+        len(f) == _N + 2 * n_arms + len(ring)
+        and 1 <= i[_WINDOW] <= len(ring)
+        and 0 <= i[_FILLED] <= i[_WINDOW]
+        and 0 <= i[_OLDEST] < len(ring)
+        and ring.min() >= 0
+        and ring.max() < n_arms
+    )
+
+
+INDEX = PolicyKernels(
+    index_select, index_update, index_law, index_play, _is_ring_sound, grow_window
+)

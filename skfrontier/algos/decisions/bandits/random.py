@@ -1,4 +1,4 @@
-"""Random numbers of the policies: xoshiro256++ on four explicit words, so that state can be saved."""
+"""Random numbers of the policies: xoshiro256++ on four words that belong to the state."""
 
 import math
 

@@ -2,8 +2,8 @@
 
 Integer words shared by all policies: the arm that waits for its loss (-1: none), the number of
 finished rounds, the number of arms, the horizon given (-1: none), the length of the current stage
-and the round at which it ends, a code for the kind of policy. From ``COUNTS`` on: how often each arm
-was played. Words from ``OWN_INTS`` to ``COUNTS`` belong to the policy.
+and the round at which it ends, a code for the kind of policy. From ``COUNTS`` on: how often each
+arm was played. Words from ``OWN_INTS`` to ``COUNTS`` belong to the policy.
 Float words: the total loss on the [0, 1] scale and the probability with which the pending arm was
 drawn. Words from ``OWN_FLOATS`` on belong to the policy.
 
@@ -35,14 +35,17 @@ class PolicyKernels:
     ``select(f, i, rng) -> arm`` is idempotent until ``update(f, i, rng, arm, loss) -> status``;
     ``law(f, i, out)`` writes the law of the pending or else of the next arm and draws nothing;
     ``play(f, i, rng, losses, offset, scale, arms, seen, chances, log)`` loops over the first two
-    and returns the number of rounds it has played and the number of lines it has written to the log.
-    ``grow(f, i)`` returns longer state vectors, for policies whose memory grows with the horizon.
+    and returns the number of rounds it has played and the number of lines it has written to the
+    log. ``grow(f, i)`` returns longer state vectors, for policies whose memory grows with the
+    horizon. ``is_sound(f, i)`` says whether every word of ``i`` that the kernels use as an index
+    or a length lies in bounds; states that come from outside pass it before a kernel sees them.
     """
 
     select: Callable
     update: Callable
     law: Callable
     play: Callable
+    is_sound: Callable
     grow: Callable | None = None
 
 
@@ -67,6 +70,24 @@ def empty_state(
     i[STAGE] = i[STAGE_END] = shortest_stage if horizon is None else horizon
     i[KIND] = kind
     return f, i
+
+
+def is_header_sound(i: np.ndarray, n_arms: int) -> bool:
+    """Whether the words that all policies share can belong to a policy with ``n_arms`` arms."""
+    counts = i[COUNTS : COUNTS + n_arms]
+    return bool(
+        i[N_ARMS] == n_arms
+        and -1 <= i[PENDING] < n_arms
+        and counts.min() >= 0
+        and i[ROUNDS] == counts.sum()
+        and 0 <= i[ROUNDS] < i[STAGE_END]
+        and 1 <= i[STAGE] <= i[STAGE_END]
+    )
+
+
+def is_always_sound(f: np.ndarray, i: np.ndarray) -> bool:
+    """For policies whose kernels use no index of their own."""
+    return True
 
 
 @njit

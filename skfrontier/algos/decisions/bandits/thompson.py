@@ -10,9 +10,11 @@ from skfrontier.algos.decisions.bandits.rounds import (
     N_ARMS,
     OWN_FLOATS,
     PENDING,
+    WRONG_ARM,
     PolicyKernels,
     close_round,
     empty_state,
+    is_always_sound,
 )
 
 _DISCOUNT = OWN_FLOATS
@@ -47,6 +49,8 @@ def thompson_select(f, i, rng):
 @njit
 def thompson_update(f, i, rng, arm, loss):
     A = i[N_ARMS]
+    if arm < 0 or arm >= A:
+        return WRONG_ARM
     if f[_DISCOUNT] != 1.0:
         for a in range(_REWARDS, _REWARDS + 2 * A):
             f[a] *= f[_DISCOUNT]
@@ -56,7 +60,7 @@ def thompson_update(f, i, rng, arm, loss):
 
 
 def thompson_law(f: np.ndarray, i: np.ndarray, out: np.ndarray) -> None:
-    """Write P(arm a has the largest draw), the integral over u of prod_b F_b(F_a^{-1}(u)), b != a."""
+    """Write P(arm a draws most), the integral of prod_{b != a} F_b(F_a^{-1}(u)) over u."""
     A = int(i[N_ARMS])
     first = 1.0 + f[_REWARDS : _REWARDS + A]
     second = 1.0 + f[_REWARDS + A : _REWARDS + 2 * A]
@@ -82,4 +86,6 @@ def thompson_play(f, i, rng, losses, offset, scale, arms, seen, chances, log):
     return len(losses), 0
 
 
-THOMPSON = PolicyKernels(thompson_select, thompson_update, thompson_law, thompson_play)
+THOMPSON = PolicyKernels(
+    thompson_select, thompson_update, thompson_law, thompson_play, is_always_sound
+)

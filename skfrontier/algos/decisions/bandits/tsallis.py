@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from skfrontier.algos._numba import njit
 
 _TOLERANCE = 1e-9
@@ -14,8 +12,8 @@ _MAX_STEPS = 50
 def tsallis_law(L, eta, x, q):
     """Write the law for losses ``L`` and rate ``eta`` to ``q``; return its normaliser ``x``.
 
-    ``x`` on entry is a guess. Newton's method runs on phi(x) = (sum_a (L_a - x)^-2)^(-1/2), which is
-    concave and, where one arm dominates, nearly linear: about two steps from the last round's x,
+    ``x`` on entry is a guess. Newton's method runs on phi(x) = (sum_a (L_a - x)^-2)^(-1/2), which
+    is concave and, where one arm dominates, nearly linear: about two steps from the last round's x,
     where Newton on the sum itself takes twice as many. phi(x) = 2/eta at the solution, which lies
     between min L - 2 sqrt(A)/eta (all arms equal) and min L - 2/eta (one arm has everything).
     """
@@ -47,8 +45,11 @@ def tsallis_law(L, eta, x, q):
 @njit
 def recentre(L, x):
     """Subtract min L from L and x in place once it is so large that differences lose digits."""
-    least = np.min(L)
+    least = L[0]
+    for a in range(1, len(L)):
+        least = min(least, L[a])
     if abs(least) < 1e6:
         return x
-    L -= least
+    for a in range(len(L)):
+        L[a] -= least
     return x - least

@@ -1,8 +1,8 @@
 """Exponential histograms of the losses of each arm, cut where the mean has changed (as in ADWIN).
 
-An arm's buckets hold 1, 2, 4, ... losses, at most four of each size; a fifth merges the two oldest of
-its size. So n losses need O(log n) buckets and every boundary between two of them is a place where
-the history may be cut.
+An arm's buckets hold 1, 2, 4, ... losses, at most four of each size; a fifth merges the two oldest
+of its size. So n losses need O(log n) buckets and every boundary between two of them is a place
+where the history may be cut.
 """
 
 import math
@@ -43,7 +43,9 @@ def enter_histogram(f, i, arm, loss):
 @njit
 def empty_histogram(f, i, arm):
     histogram_counts(i)[arm] = 0
-    bucket_counts(i, arm)[:] = 0
+    counts = bucket_counts(i, arm)
+    for level in range(LEVELS):
+        counts[level] = 0
     histogram_sums(f, i)[arm] = 0.0
     histogram_squares(f, i)[arm] = 0.0
     _refresh_moments(f, i, arm)
@@ -55,19 +57,20 @@ def _insert(sums, squares, counts, loss):
     total = loss
     square = loss * loss
     for level in range(LEVELS):
-        k = counts[level]
-        if k < SLOTS:
-            sums[level, k] = total
-            squares[level, k] = square
-            counts[level] = k + 1
+        oldest = level * SLOTS
+        newest = oldest + counts[level]
+        if counts[level] < SLOTS:
+            sums[newest] = total
+            squares[newest] = square
+            counts[level] += 1
             return
-        carried = sums[level, 0] + sums[level, 1]
-        carried_square = squares[level, 0] + squares[level, 1]
-        for slot in range(SLOTS - 2):
-            sums[level, slot] = sums[level, slot + 2]
-            squares[level, slot] = squares[level, slot + 2]
-        sums[level, SLOTS - 2] = total
-        squares[level, SLOTS - 2] = square
+        carried = sums[oldest] + sums[oldest + 1]
+        carried_square = squares[oldest] + squares[oldest + 1]
+        for place in range(oldest, newest - 2):
+            sums[place] = sums[place + 2]
+            squares[place] = squares[place + 2]
+        sums[newest - 2] = total
+        squares[newest - 2] = square
         counts[level] = SLOTS - 1
         total = carried
         square = carried_square
@@ -100,7 +103,7 @@ def _cut_at_change(f, i, arm):
         size = 2.0**level
         for slot in range(counts[level] - 1, -1, -1):
             new += size
-            new_sum += sums[level, slot]
+            new_sum += sums[level * SLOTS + slot]
             old = n - new
             if old < 2.0:
                 return False
@@ -123,18 +126,19 @@ def _drop_older(f, i, arm, level, slot):
     squares = bucket_squares(f, i, arm)
     kept = counts[level] - slot
     for k in range(kept):
-        sums[level, k] = sums[level, slot + k]
-        squares[level, k] = squares[level, slot + k]
+        sums[level * SLOTS + k] = sums[level * SLOTS + slot + k]
+        squares[level * SLOTS + k] = squares[level * SLOTS + slot + k]
     counts[level] = kept
-    counts[level + 1 :] = 0
+    for older in range(level + 1, LEVELS):
+        counts[older] = 0
     n = 0
     total = 0.0
     square = 0.0
     for newer in range(level + 1):
         for k in range(counts[newer]):
             n += 2**newer
-            total += sums[newer, k]
-            square += squares[newer, k]
+            total += sums[newer * SLOTS + k]
+            square += squares[newer * SLOTS + k]
     histogram_counts(i)[arm] = n
     histogram_sums(f, i)[arm] = total
     histogram_squares(f, i)[arm] = square

@@ -108,64 +108,83 @@ def static_dynamic_state(
     return f, i
 
 
-@njit
-def _vector(f, i, which):
-    A = i[N_ARMS]
-    return f[VECTORS + which * A : VECTORS + (which + 1) * A]
+def is_state_sound(f: np.ndarray, i: np.ndarray) -> bool:
+    """Whether the words that the kernels use as indices lie in bounds."""
+    n_arms = int(i[N_ARMS])
+    buckets = i[COUNTS + 4 * n_arms :]
+    return bool(
+        len(f) == VECTORS + n_arms * (_N_VECTORS + 2 * _PER_ARM)
+        and len(i) == COUNTS + n_arms * (4 + LEVELS)
+        and BETWEEN <= i[MODE] <= NOISY_TRACKING
+        and 0 <= i[BEST] < n_arms
+        and 0 <= i[POSITION] <= n_arms
+        and (i[MODE] != SWEEP or i[POSITION] < n_arms)
+        and np.all((sweep_order(i) >= 0) & (sweep_order(i) < n_arms))
+        and np.all((buckets >= 0) & (buckets <= SLOTS))
+        and i[LENGTH] >= 1
+        and i[FED] >= 1
+    )
 
 
 @njit
 def static_law(f, i):
     """The law q of the static learner."""
-    return _vector(f, i, _Q)
+    A = i[N_ARMS]
+    return f[VECTORS : VECTORS + A]
 
 
 @njit
 def static_losses(f, i):
     """Its cumulative loss estimates (Tsallis base)."""
-    return _vector(f, i, _L)
+    A = i[N_ARMS]
+    return f[VECTORS + _L * A : VECTORS + (_L + 1) * A]
 
 
 @njit
 def predictions(f, i):
     """m: the value last seen of each arm, or the mean of its histogram."""
-    return _vector(f, i, _M)
+    A = i[N_ARMS]
+    return f[VECTORS + _M * A : VECTORS + (_M + 1) * A]
 
 
 @njit
 def variances(f, i):
     """v: the variance of each arm's histogram."""
-    return _vector(f, i, _V)
+    A = i[N_ARMS]
+    return f[VECTORS + _V * A : VECTORS + (_V + 1) * A]
 
 
 @njit
 def sweep_values(f, i):
     """What the running sweep has seen, until it is complete."""
-    return _vector(f, i, _SEEN)
+    A = i[N_ARMS]
+    return f[VECTORS + _SEEN * A : VECTORS + (_SEEN + 1) * A]
 
 
 @njit
 def histogram_sums(f, i):
-    return _vector(f, i, _SUMS)
+    A = i[N_ARMS]
+    return f[VECTORS + _SUMS * A : VECTORS + (_SUMS + 1) * A]
 
 
 @njit
 def histogram_squares(f, i):
-    return _vector(f, i, _SQUARES)
+    A = i[N_ARMS]
+    return f[VECTORS + _SQUARES * A : VECTORS + (_SQUARES + 1) * A]
 
 
 @njit
 def bucket_sums(f, i, arm):
-    """Sums of the buckets of ``arm``, (LEVELS, SLOTS), the oldest of a level first."""
+    """Sums of the buckets of ``arm``, SLOTS for each level, the oldest of a level first."""
     start = VECTORS + i[N_ARMS] * _N_VECTORS + arm * _PER_ARM
-    return f[start : start + _PER_ARM].reshape((LEVELS, SLOTS))
+    return f[start : start + _PER_ARM]
 
 
 @njit
 def bucket_squares(f, i, arm):
     """Sums of squares of the buckets of ``arm``."""
     start = VECTORS + i[N_ARMS] * (_N_VECTORS + _PER_ARM) + arm * _PER_ARM
-    return f[start : start + _PER_ARM].reshape((LEVELS, SLOTS))
+    return f[start : start + _PER_ARM]
 
 
 @njit

@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from skfrontier.algos._numba import njit
 from skfrontier.algos.decisions.bandits.rounds import N_ARMS
 from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
@@ -26,8 +24,9 @@ def feed_played(f, i, arm, loss):
     q = static_law(f, i)
     chance = max(q[arm], _LEAST_CHANCE)
     if i[BASE] == TSALLIS_BASE:
+        i[FED] += 1
         static_losses(f, i)[arm] += loss / chance
-        _refresh_tsallis(f, i, 1)
+        _refresh_tsallis(f, i)
     else:
         eta = f[ETA_IN]
         q[arm] *= math.exp(-eta * loss / (chance + 0.5 * eta))
@@ -35,27 +34,40 @@ def feed_played(f, i, arm, loss):
 
 
 @njit
-def feed_estimate(f, i, values, repeats, arm, correction):
-    """Feed the unbiased estimate ``repeats * values + correction e_arm`` as ``repeats`` rounds."""
+def feed_estimate(f, i, values, arm, correction):
+    """Feed the unbiased estimate ``values + correction e_arm`` of one round."""
     if i[BASE] == TSALLIS_BASE:
+        i[FED] += 1
         L = static_losses(f, i)
         for a in range(i[N_ARMS]):
-            L[a] += repeats * values[a]
+            L[a] += values[a]
         L[arm] += correction
-        _refresh_tsallis(f, i, repeats)
+        _refresh_tsallis(f, i)
     else:
         q = static_law(f, i)
-        eta = f[ETA_IN]
-        least = np.min(values)
-        for a in range(i[N_ARMS]):
-            q[a] *= math.exp(-eta * repeats * (values[a] - least))
-        q[arm] *= math.exp(min(-eta * correction, 700.0))
+        _tilt(q, values, f[ETA_IN])
+        q[arm] *= math.exp(min(-f[ETA_IN] * correction, 700.0))
         _renormalise(q)
 
 
 @njit
-def _refresh_tsallis(f, i, repeats):
-    i[FED] += repeats
+def feed_sweep(f, i, values):
+    """Feed what a sweep of all A arms saw as A rounds with these losses."""
+    A = i[N_ARMS]
+    if i[BASE] == TSALLIS_BASE:
+        i[FED] += A
+        L = static_losses(f, i)
+        for a in range(A):
+            L[a] += A * values[a]
+        _refresh_tsallis(f, i)
+    else:
+        q = static_law(f, i)
+        _tilt(q, values, f[ETA_IN] * A)
+        _renormalise(q)
+
+
+@njit
+def _refresh_tsallis(f, i):
     L = static_losses(f, i)
     f[NORMALISER] = recentre(L, f[NORMALISER])
     eta = 2.0 / math.sqrt(float(i[FED]))
@@ -63,8 +75,16 @@ def _refresh_tsallis(f, i, repeats):
 
 
 @njit
+def _tilt(q, losses, eta):
+    for a in range(len(q)):
+        q[a] *= math.exp(-eta * losses[a])
+
+
+@njit
 def _renormalise(q):
     """Divide by the actual sum; no arm vanishes for good."""
-    total = np.sum(q)
+    total = 0.0
+    for a in range(len(q)):
+        total += q[a]
     for a in range(len(q)):
         q[a] = max(q[a] / total, _LEAST_CHANCE)

@@ -5,8 +5,8 @@ with probability p = beta / (beta + u w sqrt(S)). The scaled regret vectors are
 
     z = ( -sqrt(S) 1O G,  ((1 - p) / p) 1O C G ),   C = 1/(2u),
 
-G the gain of a tracking epoch (1O = 1) over the static learner. Then theta . z = -1/2 w sqrt(S) 1O G
-whatever G is: the unknown advantage of tracking cancels and half of the negative static regret is
+G the gain of a tracking epoch (1O = 1) over the static learner. Then theta . z = -1/2 w sqrt(S) 1O
+G whatever G is: the unknown advantage of tracking cancels and half of the negative static regret is
 left as a reserve. FTRL with a log barrier has one number as its state,
 delta = eta sum(z_2 - z_1), and the closed form of ``dynamic_weight``.
 """
@@ -27,27 +27,27 @@ def _weights(size):
 
 @njit
 def dynamic_weight(delta):
-    """beta = 1/2 + delta / (2 (sqrt(delta^2 + 4) + 2)), accurate for every delta."""
+    """Weight beta = 1/2 + delta / (2 (sqrt(delta^2 + 4) + 2)), accurate for every delta."""
     larger, smaller = _weights(abs(delta))
     return larger if delta >= 0.0 else smaller
 
 
 @njit
 def static_weight(delta):
-    """w = 1 - beta, likewise."""
+    """Weight w = 1 - beta, likewise."""
     return dynamic_weight(-delta)
 
 
 @njit
 def track_probability(delta, segments, mix):
-    """p = beta / (beta + u w sqrt(S))."""
+    """Odds of tracking, beta / (beta + u w sqrt(S))."""
     beta = dynamic_weight(delta)
     return beta / (beta + mix * static_weight(delta) * math.sqrt(segments))
 
 
 @njit
 def meta_step(delta, gain, length, eta_scale):
-    """delta after a tracking epoch of the given gain, with eta = eta_scale / (sqrt(S) length)."""
+    """The new delta after a tracking epoch of the given gain, with eta = eta_scale / (sqrt(S) length)."""
     beta = dynamic_weight(delta)
     w = static_weight(delta)
     clipped = min(max(gain / length, -1.0), 1.0)

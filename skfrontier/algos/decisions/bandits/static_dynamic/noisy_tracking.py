@@ -87,7 +87,7 @@ def learn_from_noisy(f, i, arm, loss):
     for a in range(A):
         expected += q[a] * m[a]
     f[GAIN] += expected - loss
-    feed_estimate(f, i, m, 1, arm, correction)
+    feed_estimate(f, i, m, arm, correction)
     leader = i[BEST]
     if observe_noisy(f, i, arm, loss) and arm == leader:
         for a in range(A):

@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from skfrontier.algos._numba import njit
 from skfrontier.algos.decisions.bandits.random import draw_from, uniform
 from skfrontier.algos.decisions.bandits.rounds import (
@@ -52,6 +50,7 @@ from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
     SWEEP,
     TRACK,
     TRACKING,
+    is_state_sound,
     predictions,
     static_dynamic_state,
     static_law,
@@ -127,7 +126,9 @@ def _enter_noisy_mode(f, i):
     i[NOISY_SINCE] = i[ROUNDS]
     i[N_CHANGES] = 0
     f[SEGMENTS] = 1.0
-    predictions(f, i)[:] = 0.5
+    m = predictions(f, i)
+    for a in range(i[N_ARMS]):
+        m[a] = 0.5
     _set_exploration(f, i)
 
 
@@ -213,7 +214,9 @@ def static_dynamic_law(f, i, out):
     """The law of the pending arm; without one, the law of the next, an epoch's coin included."""
     mode = i[MODE]
     if mode == STATIC:
-        out[:] = static_law(f, i)
+        q = static_law(f, i)
+        for a in range(i[N_ARMS]):
+            out[a] = q[a]
     elif mode == SWEEP:
         sweep_law(i, out)
     elif mode == TRACKING:
@@ -226,7 +229,8 @@ def static_dynamic_law(f, i, out):
         if i[NOISY] == 1:
             _noisy_law(f, i, out)
         else:
-            out[:] = 1.0 / A
+            for a in range(A):
+                out[a] = 1.0 / A
         for a in range(A):
             out[a] = (1.0 - f[TRACK]) * q[a] + f[TRACK] * out[a]
 
@@ -248,7 +252,8 @@ def static_dynamic_play(f, i, rng, losses, offset, scale, arms, seen, chances, l
         chances[t] = f[CHANCE]
         status = static_dynamic_update(f, i, rng, arm, (losses[t, arm] - offset) / scale)
         if status & EPOCH_CLOSED:
-            log[closed] = f[LOG : LOG + 5]
+            for field in range(5):
+                log[closed, field] = f[LOG + field]
             closed += 1
             if closed == len(log):
                 return t + 1, closed
@@ -256,5 +261,9 @@ def static_dynamic_play(f, i, rng, losses, offset, scale, arms, seen, chances, l
 
 
 STATIC_DYNAMIC = PolicyKernels(
-    static_dynamic_select, static_dynamic_update, static_dynamic_law, static_dynamic_play
+    static_dynamic_select,
+    static_dynamic_update,
+    static_dynamic_law,
+    static_dynamic_play,
+    is_state_sound,
 )

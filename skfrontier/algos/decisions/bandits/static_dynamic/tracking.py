@@ -8,8 +8,6 @@ probability rho a uniform arm of the others. The doubly robust estimate of all l
 is unbiased for every oblivious sequence and has variance only while m is out of date.
 """
 
-import numpy as np
-
 from skfrontier.algos._numba import njit
 from skfrontier.algos.decisions.bandits.random import uniform, uniform_below
 from skfrontier.algos.decisions.bandits.rounds import CHANCE, N_ARMS, ROUNDS
@@ -34,7 +32,7 @@ from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
     sweep_order,
     sweep_values,
 )
-from skfrontier.algos.decisions.bandits.static_dynamic.learner import feed_estimate
+from skfrontier.algos.decisions.bandits.static_dynamic.learner import feed_estimate, feed_sweep
 
 
 @njit
@@ -60,7 +58,7 @@ def sweep_arm(f, i, rng):
 
 @njit
 def learn_from_sweep(f, i, arm, loss):
-    """Enter a value of the sweep; when it is complete, take the values over and feed the learner."""
+    """Enter a value of the sweep; when it is complete, use its values and feed the learner."""
     interrupt_certificate(i)
     sweep_values(f, i)[arm] = loss
     f[GAIN] -= loss
@@ -72,13 +70,13 @@ def learn_from_sweep(f, i, arm, loss):
     q = static_law(f, i)
     for a in range(i[N_ARMS]):
         f[GAIN] += i[N_ARMS] * q[a] * m[a]
-    feed_estimate(f, i, m, i[N_ARMS], 0, 0.0)
+    feed_sweep(f, i, m)
     i[MODE] = TRACKING
 
 
 @njit
 def _take_over_sweep(f, i):
-    """m <- what the sweep saw. Count a change of the best arm if it happened after the last one."""
+    """Let m be what the sweep saw. Count a change of the best arm if it happened after the last one."""
     m = predictions(f, i)
     seen = sweep_values(f, i)
     looks = last_looks(i)
@@ -88,7 +86,7 @@ def _take_over_sweep(f, i):
         if abs(seen[a] - m[a]) > f[TOLERANCE] and looks[a] >= i[LAST_CHANGE]:
             is_new = True
         m[a] = seen[a]
-    best = np.argmin(m)
+    best = _lowest(m)
     now = i[ROUNDS]
     if i[SWEPT] == 1 and is_new and best != i[BEST]:
         i[N_CHANGES] += 1
@@ -97,6 +95,16 @@ def _take_over_sweep(f, i):
         looks[sweep_order(i)[position]] = now - (A - 1) + position
     i[BEST] = best
     i[SWEPT] = 1
+
+
+@njit
+def _lowest(values):
+    """argmin, the lowest index of ties."""
+    best = 0
+    for a in range(1, len(values)):
+        if values[a] < values[best]:
+            best = a
+    return best
 
 
 @njit
@@ -114,7 +122,8 @@ def tracking_arm(f, i, rng):
 @njit
 def tracking_law(f, i, out):
     A = i[N_ARMS]
-    out[:] = f[RHO] / max(A - 1, 1)
+    for a in range(A):
+        out[a] = f[RHO] / max(A - 1, 1)
     out[i[BEST]] = 1.0 - f[RHO] if A > 1 else 1.0
 
 
@@ -123,7 +132,8 @@ def sweep_law(i, out):
     """Uniform on the arms that the sweep has not seen."""
     A = i[N_ARMS]
     order = sweep_order(i)
-    out[:] = 0.0
+    for a in range(A):
+        out[a] = 0.0
     for position in range(i[POSITION], A):
         out[order[position]] = 1.0 / (A - i[POSITION])
 
@@ -140,12 +150,12 @@ def learn_from_tracking(f, i, arm, loss):
     for a in range(A):
         expected += q[a] * m[a]
     f[GAIN] += expected - loss
-    feed_estimate(f, i, m, 1, arm, correction)
+    feed_estimate(f, i, m, arm, correction)
     looks = last_looks(i)
     if loss != m[arm]:
         is_change = abs(loss - m[arm]) > f[TOLERANCE]
         m[arm] = loss
-        best = np.argmin(m)
+        best = _lowest(m)
         if is_change and best != i[BEST] and looks[arm] >= i[LAST_CHANGE]:
             i[N_CHANGES] += 1
             i[LAST_CHANGE] = i[ROUNDS]
