@@ -81,9 +81,9 @@ def make_hidden_window_bandit(
 ) -> Any:
     """One fair arm, and short hidden windows in which another is better.
 
-    Arm 0 always loses 0.5, all others 1, but in each block one random other arm loses 0.5 - gap on a
-    short window at a random place. Arm 0 is the best fixed arm: a tracker that looks for the windows
-    pays for it in static regret, a policy that does not pays in dynamic regret.
+    Arm 0 always loses 0.5, all others 1, but in each block one random other arm loses 0.5 - gap on
+    a short window at a random place. Arm 0 is the best fixed arm: a tracker that looks for the
+    windows pays for it in static regret, a policy that does not pays in dynamic regret.
 
     Parameters
     ----------
@@ -92,7 +92,8 @@ def make_hidden_window_bandit(
     n_arms : int, default=2
         Number of arms A, at least 2.
     window : int or None, default=None
-        Length of the windows, at most half a block. None: uniform on 0..half a block, anew each time.
+        Length of the windows, at most half a block. None: uniform on 0..half a block, anew each
+        time.
     n_blocks : int or None, default=None
         Number of blocks of equal length. None: blocks of floor(sqrt(T)) rounds. Rounds after the
         last whole block have no window.
@@ -281,10 +282,10 @@ def make_adversarial_bandit(
 class WithdrawingAdversary:
     """An adversary that reacts: it takes a bargain away once it has been found.
 
-    Two arms. Arm 0 always loses 0.5. Arm 1 loses 1, except in one window a block, at a random place,
-    where it loses 0 until it is first played there (that play still loses 0), then 1 again. Against it
-    no policy can have small static and small dynamic regret at once; against the same windows left
-    alone (``oblivious_losses``) one can.
+    Two arms. Arm 0 always loses 0.5. Arm 1 loses 1, except in one window a block, at a random
+    place, where it loses 0 until it is first played there (that play still loses 0), then 1 again.
+    Against it no policy can have small static and small dynamic regret at once; against the same
+    windows left alone (``oblivious_losses``) one can.
 
     Parameters
     ----------
@@ -365,10 +366,10 @@ def make_model_selection_bandit(
 ) -> Any:
     """Validation error of model configurations on data whose noise comes and goes.
 
-    For window v, Gaussian noise of scale noise (0.5 - 0.5 cos(2 pi v / 20)) is added to ``X`` scaled
-    to [0, 1]; every configuration is trained on 30, 60 or 300 random rows of it and its error on
-    rows 500..900 of the permutation (the last 40 % of smaller data) is its loss for all rounds of the
-    window. So the losses are exact and change only where a window ends.
+    For window v, Gaussian noise of scale noise (0.5 - 0.5 cos(2 pi v / 20)) is added to ``X``
+    scaled to [0, 1]; every configuration is trained on 30, 60 or 300 random rows of it and its
+    error on rows 500..900 of the permutation (the last 40 % of smaller data) is its loss for all
+    rounds of the window. So the losses are exact and change only where a window ends.
 
     Parameters
     ----------

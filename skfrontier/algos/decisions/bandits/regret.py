@@ -1,4 +1,4 @@
-"""Regrets of arms that were played on known losses, and the exact best sequence with few switches."""
+"""Regrets of arms played on known losses, and the best sequence with few switches."""
 
 from typing import Any
 
@@ -224,8 +224,9 @@ def _check_played(arms: Any, losses: Any) -> tuple[np.ndarray, np.ndarray]:
     if arms.dtype.kind not in "iu" and len(arms):
         raise ValueError(f"arms must be integers, got dtype {arms.dtype}.")
     if len(arms) and not 0 <= arms.min() <= arms.max() < losses.shape[1]:
-        raise ValueError(f"arms must lie in 0..{losses.shape[1] - 1}, got
-        {arms.min()}..{arms.max()}.")
+        raise ValueError(
+            f"arms must lie in 0..{losses.shape[1] - 1}, got {arms.min()}..{arms.max()}."
+        )
     return arms.astype(np.intp, copy=False), losses
 
 
@@ -275,7 +276,7 @@ def _switching_frontier(losses, starts, lengths, levels):
 
 @njit
 def _switching_sequence(losses, starts, lengths, levels):
-    """The same with one bit per run, level and arm (was it entered here?) and the arm it came from."""
+    """The same, with a bit per run, level and arm (entered here?) and the arm it came from."""
     A = losses.shape[1]
     R = len(starts)
     d = np.full((levels, A), np.inf)

@@ -266,8 +266,8 @@ class BaseBandit(BaseEstimator):
 
     def _warn_of_horizon(self) -> None:
         warnings.warn(
-            f"More than horizon={self._i[HORIZON]} rounds were played; {type(self).__name__} goes
-            on in " "stages of doubling length. Give a longer horizon, or horizon=None.",
+            f"More than horizon={self._i[HORIZON]} rounds were played; {type(self).__name__} "
+            "goes on in stages of doubling length. Give a longer horizon, or horizon=None.",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -351,7 +351,7 @@ class BaseBandit(BaseEstimator):
         self._f, self._i = f, i
         return self
 
-    def _read_state(self, state: dict[str, Any]) -> tuple[np.ndarray, ...]:
+    def _read_state(self, state: dict[str, Any]) -> tuple[Any, ...]:
         """Return copies of the parts of ``state`` after checking that this policy can use them."""
         missing = {"policy", "version", "params", "seed", "floats", "integers"} - set(state)
         missing |= {"generator", "epochs"} - set(state)
@@ -418,7 +418,7 @@ class BaseBandit(BaseEstimator):
             Where to write; no suffix is appended.
         """
         state = self.get_state()
-        arrays = {k: v for k, v in state.items() if isinstance(v, np.ndarray)}
+        arrays: dict[str, Any] = {k: v for k, v in state.items() if isinstance(v, np.ndarray)}
         text = json.dumps({k: v for k, v in state.items() if k not in arrays})
         target = Path(path)
         handle, scratch = tempfile.mkstemp(dir=target.parent, prefix=target.name)

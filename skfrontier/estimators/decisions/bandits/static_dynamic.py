@@ -173,12 +173,11 @@ class StaticDynamicBandit(BaseBandit):
         self.random_state = random_state
 
     def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        n_segments = self.n_segments
-        if isinstance(n_segments, str):
-            check_choice(n_segments, "n_segments", ("auto",))
-            n_segments = None
+        n_segments = None
+        if isinstance(self.n_segments, str):
+            check_choice(self.n_segments, "n_segments", ("auto",))
         else:
-            n_segments = check_segments(n_segments, self.horizon)
+            n_segments = check_segments(self.n_segments, self.horizon)
         feedback = check_choice(self.feedback, "feedback", tuple(_FEEDBACK))
         base = check_choice(self.base, "base", tuple(_BASES))
         return new_static_dynamic(

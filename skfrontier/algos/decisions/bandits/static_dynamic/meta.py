@@ -47,7 +47,7 @@ def track_probability(delta, segments, mix):
 
 @njit
 def meta_step(delta, gain, length, eta_scale):
-    """The new delta after a tracking epoch of the given gain, with eta = eta_scale / (sqrt(S) length)."""
+    """Return delta after a tracking epoch; eta = eta_scale / (sqrt(S) length)."""
     beta = dynamic_weight(delta)
     w = static_weight(delta)
     clipped = min(max(gain / length, -1.0), 1.0)

@@ -76,7 +76,7 @@ def learn_from_sweep(f, i, arm, loss):
 
 @njit
 def _take_over_sweep(f, i):
-    """Let m be what the sweep saw. Count a change of the best arm if it happened after the last one."""
+    """Let m be what the sweep saw; count a change of the best arm that came after the last."""
     m = predictions(f, i)
     seen = sweep_values(f, i)
     looks = last_looks(i)
