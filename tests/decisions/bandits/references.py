@@ -270,7 +270,7 @@ class Histogram:
         n, mean, v = self.moments()
         if n > 16 and n % 4:
             return False
-        log_term = math.log(T) + math.log(1 + math.log(n))
+        log_term = 0.6 * (math.log(T) + math.log(1 + math.log(n)))
         new = new_sum = 0
         for k, bucket in enumerate(self.buckets):
             new, new_sum = new + bucket[0], new_sum + bucket[1]
@@ -302,7 +302,7 @@ class StaticDynamic:
         self.P = self.Q = self.n_rev = 0
         self.recent = []  # (arm, loss) of the last rounds outside sweeps
         self.hist = [Histogram() for _ in range(A)]
-        self.t, self.epoch_end = 0, 0
+        self.t, self.epoch_end, self.mode = 0, 0, None
         self._parameters()
         self._announce()
 
@@ -323,7 +323,10 @@ class StaticDynamic:
         d = self.delta
         self.beta = 0.5 + d / (2 * (math.sqrt(d * d + 4) + 2))
         w = 1 - self.beta
-        self.p_track = self.beta / (self.beta + w * math.sqrt(self.S) / 3)
+        S = 1.0 if self.noisy else self.S
+        self.p_track = self.beta / (self.beta + w * math.sqrt(S) / 3)
+        fresh = self.t - self.looks.min() <= 2 * self.B
+        self.go_on = self.S_given is None and self.mode == "track" and fresh
         self.G = 0.0
         self.epoch_end = min(self.t + self.B, self.stage_end)
         self.mode = None
@@ -345,7 +348,7 @@ class StaticDynamic:
             if rng.uniform() >= self.p_track:
                 self.mode = "static"
             else:
-                self.mode = "noisy" if self.noisy else "sweep"
+                self.mode = "noisy" if self.noisy else "track" if self.go_on else "sweep"
                 self.order, self.position, self.seen = list(range(A)), 0, {}
         if self.mode == "static":
             self.arm = rng.draw(self.q)
@@ -420,6 +423,9 @@ class StaticDynamic:
                                 self.hist[a] = Histogram()
             else:
                 self._look(arm, c)
+        if (self.S_given is None or self.noisy) and 1 + self.n_changes > self.S:
+            self.S = 2.0 * (1 + self.n_changes)
+            self._exploration()
         self.t += 1
         if self.t == self.epoch_end:
             self._end_epoch()
@@ -458,9 +464,6 @@ class StaticDynamic:
         if self.mode in ("track", "noisy"):
             G = min(max(self.G, -self.B), self.B)
             self.delta += G / self.B * (1 + (1 - self.beta) / (2 * self.beta))
-            if (self.S_given is None or self.noisy) and 1 + self.n_changes > self.S:
-                self.S = 2.0 * (1 + self.n_changes)
-                self._exploration()
         if self.t == self.stage_end:
             self.T *= 2
             self.stage_end += self.T

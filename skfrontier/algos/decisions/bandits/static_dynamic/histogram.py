@@ -24,6 +24,7 @@ from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
 
 _ALWAYS_TESTED = 16
 _TEST_PERIOD = 4
+_CAUTION = 0.6  # of a bound that would hold for all boundaries and rounds at once: 1
 
 
 @njit
@@ -96,7 +97,7 @@ def _cut_at_change(f, i, arm):
     n = float(histogram_counts(i)[arm])
     total = histogram_sums(f, i)[arm]
     v = variances(f, i)[arm]
-    log_term = math.log(float(i[STAGE])) + math.log(1.0 + math.log(n))
+    log_term = _CAUTION * (math.log(float(i[STAGE])) + math.log(1.0 + math.log(n)))
     new = 0.0
     new_sum = 0.0
     for level in range(LEVELS):

@@ -52,7 +52,8 @@ VECTORS = LOG + 5
     LAST_ARM,
     REPEATS,  # rounds in a row that LAST_ARM was played, at most 2
     SWEPT,  # whether a sweep was completed
-) = range(OWN_INTS, OWN_INTS + 18)
+    CONTINUES,  # whether a tracking epoch now would go on from the last one without a sweep
+) = range(OWN_INTS, OWN_INTS + 19)
 
 BETWEEN, STATIC, SWEEP, TRACKING, NOISY_TRACKING = range(5)
 AUTO_FEEDBACK, EXACT_FEEDBACK, NOISY_FEEDBACK = range(3)

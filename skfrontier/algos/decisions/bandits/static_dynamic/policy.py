@@ -27,6 +27,7 @@ from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
     BEST,
     BETA,
     BETWEEN,
+    CONTINUES,
     DELTA,
     EPOCH_END,
     EPOCH_SCALE,
@@ -70,6 +71,7 @@ from skfrontier.algos.decisions.bandits.static_dynamic.noisy_tracking import (
 )
 from skfrontier.algos.decisions.bandits.static_dynamic.tracking import (
     begin_sweep,
+    is_fresh,
     learn_from_sweep,
     learn_from_tracking,
     sweep_arm,
@@ -112,10 +114,16 @@ def _announce_epoch(f, i):
     if i[FEEDBACK] == AUTO_FEEDBACK and i[NOISY] == 0 and is_noise_certain(f, i):
         _enter_noisy_mode(f, i)
     f[BETA] = dynamic_weight(f[DELTA])
-    f[TRACK] = track_probability(f[DELTA], f[SEGMENTS], f[MIX])
+    # with noise the factor sqrt(S) would keep the policy from tracking long after tracking has paid;
+    # losses of tracking end it fast enough without, because delta then grows geometrically
+    segments = 1.0 if i[NOISY] == 1 else f[SEGMENTS]
+    f[TRACK] = track_probability(f[DELTA], segments, f[MIX])
     f[GAIN] = 0.0
     i[EPOCH_START] = i[ROUNDS]
     i[EPOCH_END] = min(i[ROUNDS] + i[LENGTH], i[STAGE_END])
+    # an epoch that follows a tracking one has no need to look at every arm again; with S given it
+    # sweeps all the same, as analysed
+    i[CONTINUES] = i[AUTO] == 1 and i[MODE] == TRACKING and is_fresh(i)
     i[MODE] = BETWEEN
 
 
@@ -138,6 +146,8 @@ def _begin_epoch(f, i, rng):
         i[MODE] = STATIC
     elif i[NOISY] == 1:
         i[MODE] = NOISY_TRACKING
+    elif i[CONTINUES] == 1:
+        i[MODE] = TRACKING
     else:
         i[MODE] = SWEEP
         begin_sweep(i)
@@ -153,9 +163,6 @@ def _end_epoch(f, i):
     f[LOG + 4] = f[GAIN]
     if i[MODE] == TRACKING or i[MODE] == NOISY_TRACKING:
         f[DELTA] = meta_step(f[DELTA], f[GAIN], float(i[LENGTH]), f[ETA_SCALE])
-        if (i[AUTO] == 1 or i[NOISY] == 1) and 1.0 + i[N_CHANGES] > f[SEGMENTS]:
-            f[SEGMENTS] = 2.0 * (1.0 + i[N_CHANGES])
-            _set_exploration(f, i)
     length = i[LENGTH]
     if next_stage(i):
         _begin_stage(f, i)
@@ -202,6 +209,9 @@ def static_dynamic_update(f, i, rng, arm, loss):
         learn_from_tracking(f, i, arm, loss)
     else:
         learn_from_noisy(f, i, arm, loss)
+    if (i[AUTO] == 1 or i[NOISY] == 1) and 1.0 + i[N_CHANGES] > f[SEGMENTS]:
+        f[SEGMENTS] = 2.0 * (1.0 + i[N_CHANGES])
+        _set_exploration(f, i)
     status = close_round(f, i, arm, loss)
     if i[ROUNDS] == i[EPOCH_END]:
         _end_epoch(f, i)
@@ -228,6 +238,8 @@ def static_dynamic_law(f, i, out):
         q = static_law(f, i)
         if i[NOISY] == 1:
             _noisy_law(f, i, out)
+        elif i[CONTINUES] == 1:
+            tracking_law(f, i, out)
         else:
             for a in range(A):
                 out[a] = 1.0 / A

@@ -19,6 +19,7 @@ from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
     BEST,
     GAIN,
     LAST_CHANGE,
+    LENGTH,
     MODE,
     N_CHANGES,
     POSITION,
@@ -34,6 +35,8 @@ from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
 )
 from skfrontier.algos.decisions.bandits.static_dynamic.learner import feed_estimate, feed_sweep
 
+_FRESH_EPOCHS = 2
+
 
 @njit
 def begin_sweep(i):
@@ -41,6 +44,16 @@ def begin_sweep(i):
     order = sweep_order(i)
     for a in range(i[N_ARMS]):
         order[a] = a
+
+
+@njit
+def is_fresh(i):
+    """Whether every arm was looked at within the last two epochs."""
+    looks = last_looks(i)
+    for a in range(i[N_ARMS]):
+        if i[ROUNDS] - looks[a] > _FRESH_EPOCHS * i[LENGTH]:
+            return False
+    return True
 
 
 @njit
