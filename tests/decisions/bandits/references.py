@@ -102,7 +102,7 @@ class Weights:
 class Index:
     """UCB1, sliding-window and discounted UCB from the whole history."""
 
-    def __init__(self, kind, A, T, S=10, confidence=math.sqrt(0.5)):
+    def __init__(self, kind, A, T, S=10, confidence=0.5**0.5):
         self.kind, self.A, self.confidence = kind, A, confidence
         self.window = T + 1
         if kind == "SlidingWindowUCB":
@@ -131,7 +131,7 @@ class Index:
 class Monitored:
     """M-UCB from the losses of each arm since the last restart."""
 
-    def __init__(self, A, T, window, S=10, confidence=math.sqrt(2)):
+    def __init__(self, A, T, window, S=10, confidence=2**0.5):
         self.A, self.w, self.confidence = A, window, confidence
         self.b = math.sqrt(window / 2 * math.log(2 * A * T**2))
         cost = (S - 1) * A * (2 * self.b + 3 * math.sqrt(window))
@@ -315,11 +315,6 @@ class StaticDynamic:
         self.rho = min(0.5, 0.5 * math.sqrt(self.S * self.A / self.T))
 
     def _announce(self):
-        if self.feedback == "auto" and not self.noisy:
-            need = 8 if self.S_given is None else max(8, self.S)
-            if self.P > self.Q / 4 and self.n_rev >= need:
-                self.noisy, self.n_changes, self.S = True, 0, 1.0
-                self._exploration()
         d = self.delta
         self.beta = 0.5 + d / (2 * (math.sqrt(d * d + 4) + 2))
         w = 1 - self.beta
@@ -423,6 +418,12 @@ class StaticDynamic:
                                 self.hist[a] = Histogram()
             else:
                 self._look(arm, c)
+        if self.feedback == "auto" and not self.noisy:
+            need = 8 if self.S_given is None else max(8, self.S)
+            if self.P > self.Q / 4 and self.n_rev >= need:
+                self.noisy, self.n_changes, self.S = True, 0, 1.0
+                self.mode = "noisy" if self.mode == "track" else self.mode
+                self._exploration()
         if (self.S_given is None or self.noisy) and 1 + self.n_changes > self.S:
             self.S = 2.0 * (1 + self.n_changes)
             self._exploration()

@@ -50,7 +50,7 @@ def enter_certificate(f, i, arm, loss):
 @njit
 def is_noise_certain(f, i):
     """Whether the losses seen so far are noisy rather than changing."""
-    needed = float(_LEAST_REVERSALS)
-    if i[AUTO] == 0:
-        needed = max(needed, f[SEGMENTS])
-    return f[REVERSALS] > 0.25 * f[SQUARES] and i[N_REVERSALS] >= needed
+    if i[N_REVERSALS] < _LEAST_REVERSALS:
+        return False
+    allowed = f[SEGMENTS] if i[AUTO] == 0 else 0.0
+    return i[N_REVERSALS] >= allowed and f[REVERSALS] > 0.25 * f[SQUARES]

@@ -111,29 +111,33 @@ def _set_exploration(f, i):
 @njit
 def _announce_epoch(f, i):
     """Fix the odds of the coming epoch; its coin is tossed when its first arm is asked for."""
-    if i[FEEDBACK] == AUTO_FEEDBACK and i[NOISY] == 0 and is_noise_certain(f, i):
-        _enter_noisy_mode(f, i)
     f[BETA] = dynamic_weight(f[DELTA])
-    # with noise the factor sqrt(S) would keep the policy from tracking long after tracking has paid;
-    # losses of tracking end it fast enough without, because delta then grows geometrically
+    # with noise the factor sqrt(S) would hold tracking back long after it has paid; tracking that
+    # loses ends soon enough without it, because delta then falls geometrically
     segments = 1.0 if i[NOISY] == 1 else f[SEGMENTS]
     f[TRACK] = track_probability(f[DELTA], segments, f[MIX])
     f[GAIN] = 0.0
     i[EPOCH_START] = i[ROUNDS]
     i[EPOCH_END] = min(i[ROUNDS] + i[LENGTH], i[STAGE_END])
-    # an epoch that follows a tracking one has no need to look at every arm again; with S given it
-    # sweeps all the same, as analysed
+    # an epoch that follows a tracking one need not look at every arm again; with S given it sweeps
+    # all the same, as analysed
     i[CONTINUES] = i[AUTO] == 1 and i[MODE] == TRACKING and is_fresh(i)
     i[MODE] = BETWEEN
 
 
 @njit
 def _enter_noisy_mode(f, i):
-    """From here on the number of segments is estimated and m are means; delta and q stay."""
+    """From here on the number of segments is estimated and m are means; delta and q stay.
+
+    A tracking epoch goes on with the other kind of tracking: its estimates stay unbiased, because
+    the change is decided before the next arm is drawn.
+    """
     i[NOISY] = 1
-    i[NOISY_SINCE] = i[ROUNDS]
+    i[NOISY_SINCE] = i[ROUNDS] + 1  # the round in progress was exact
     i[N_CHANGES] = 0
     f[SEGMENTS] = 1.0
+    if i[MODE] == TRACKING:
+        i[MODE] = NOISY_TRACKING
     m = predictions(f, i)
     for a in range(i[N_ARMS]):
         m[a] = 0.5
@@ -209,6 +213,8 @@ def static_dynamic_update(f, i, rng, arm, loss):
         learn_from_tracking(f, i, arm, loss)
     else:
         learn_from_noisy(f, i, arm, loss)
+    if i[FEEDBACK] == AUTO_FEEDBACK and i[NOISY] == 0 and is_noise_certain(f, i):
+        _enter_noisy_mode(f, i)
     if (i[AUTO] == 1 or i[NOISY] == 1) and 1.0 + i[N_CHANGES] > f[SEGMENTS]:
         f[SEGMENTS] = 2.0 * (1.0 + i[N_CHANGES])
         _set_exploration(f, i)

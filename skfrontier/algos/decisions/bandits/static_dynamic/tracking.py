@@ -50,10 +50,10 @@ def begin_sweep(i):
 def is_fresh(i):
     """Whether every arm was looked at within the last two epochs."""
     looks = last_looks(i)
-    for a in range(i[N_ARMS]):
-        if i[ROUNDS] - looks[a] > _FRESH_EPOCHS * i[LENGTH]:
-            return False
-    return True
+    oldest = looks[0]
+    for a in range(1, i[N_ARMS]):
+        oldest = min(oldest, looks[a])
+    return i[ROUNDS] - oldest <= _FRESH_EPOCHS * i[LENGTH]
 
 
 @njit
