@@ -123,12 +123,11 @@ def test_the_law_is_that_of_select(make, losses):
         assert law.min() >= 0
         assert law.sum() == pytest.approx(1, abs=1e-12)
         state = policy.get_state()
-        copy = clone(policy)
         counts = np.zeros(A)
         n = 3000
-        for seed in range(n):
-            words = np.random.SeedSequence(seed).generate_state(4, np.uint64)
-            counts[copy.set_state(state | {"generator": words}).select()] += 1
+        for words in np.random.SeedSequence(cut).generate_state(4 * n, np.uint64).reshape(n, 4):
+            f, i = state["floats"].copy(), state["integers"].copy()
+            counts[policy._kernels.select(f, i, words)] += 1
         error = np.sqrt(law * (1 - law) / n)
         assert np.all(np.abs(counts / n - law) <= 4.5 * error + 1e-3)
         before = policy.get_state()
@@ -317,9 +316,10 @@ def test_scaling_of_losses_does_not_matter(low, width, seed, data):
 
 def test_window_grows_without_horizon(losses):
     policy = SlidingWindowUCB(A)
-    reference = SlidingWindowUCB(A, window=len(losses))
-    first_stage = 1024
-    np.testing.assert_array_equal(policy.run(losses[:200]).arms, reference.run(losses[:200]).arms)
-    policy.run(losses[200:])
-    assert policy._f.size > SlidingWindowUCB(A).get_state()["floats"].size
-    assert policy.n_rounds_ > first_stage
+    windows = [int(np.ceil(2 * np.sqrt(n * np.log(n) / 10))) for n in (1024, 2048)]
+    reference = SlidingWindowUCB(A, window=windows[0])
+    np.testing.assert_array_equal(policy.run(losses[:1024]).arms, reference.run(losses[:1024]).arms)
+    policy.run(losses[1024:])
+    assert len(policy.get_state()["floats"]) == (
+        len(reference.get_state()["floats"]) + windows[1] - windows[0]
+    )
