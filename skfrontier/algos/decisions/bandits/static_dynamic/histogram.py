@@ -98,10 +98,12 @@ def _cut_at_change(f, i, arm):
     total = histogram_sums(f, i)[arm]
     v = variances(f, i)[arm]
     log_term = _CAUTION * (math.log(float(i[STAGE])) + math.log(1.0 + math.log(n)))
+    slack = 2.0 * n * log_term / 3.0
+    spread = 2.0 * n * v * log_term
     new = 0.0
     new_sum = 0.0
+    size = 1.0
     for level in range(LEVELS):
-        size = 2.0**level
         for slot in range(counts[level] - 1, -1, -1):
             new += size
             new_sum += sums[level * SLOTS + slot]
@@ -110,12 +112,13 @@ def _cut_at_change(f, i, arm):
                 return False
             if new < 2.0:
                 continue
-            # |new mean - old mean| > sqrt(2 h v l) + 2 h l / 3, h = 1/new + 1/old, without the root
-            h = n / (new * old)
-            excess = abs(new_sum * n - total * new) / (new * old) - 2.0 * h * log_term / 3.0
-            if excess > 0.0 and excess * excess > 2.0 * h * v * log_term:
+            # |new mean - old mean| > sqrt(2 h v l) + 2 h l / 3 with h = 1/new + 1/old, times
+            # new * old: neither roots nor divisions
+            excess = abs(new_sum * n - total * new) - slack
+            if excess > 0.0 and excess * excess > spread * new * old:
                 _drop_older(f, i, arm, level, slot)
                 return True
+        size *= 2.0
     return False
 
 
