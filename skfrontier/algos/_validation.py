@@ -1,10 +1,13 @@
 """Checks of arrays for the functional layer, which does not depend on scikit-learn."""
 
+import contextlib
 import numbers
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+RandomState = int | np.integer | np.random.Generator | np.random.RandomState | None
 
 
 def check_points(X: Any, name: str, *, min_points: int = 0) -> np.ndarray:
@@ -37,12 +40,13 @@ def check_points(X: Any, name: str, *, min_points: int = 0) -> np.ndarray:
         )
     if np.ma.is_masked(X):
         raise ValueError(f"{name} has masked entries; drop or fill them first.")
-    array = np.asarray(X)
+    try:
+        array = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
     if array.dtype == object:
-        try:
+        with contextlib.suppress(TypeError, ValueError):  # the next check names the dtype
             array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            array = np.asarray(X)  # the next check names its dtype
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}.")
     if array.ndim != 2:
@@ -115,3 +119,21 @@ def check_choice(value: Any, name: str, accepted: tuple[str, ...]) -> str:
 
 def _working_dtype(dtype: np.dtype) -> type:
     return np.float32 if dtype in (np.float16, np.float32) else np.float64
+
+
+def check_generator(random_state: Any) -> np.random.Generator:
+    """Turn a seed, Generator, RandomState or None into a Generator; instances share their stream."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.Generator(random_state._bit_generator)
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state must be a non-negative integer, got {random_state!r}.")
+        return np.random.default_rng(int(random_state))
+    raise TypeError(
+        "random_state must be None, an integer, a numpy Generator or a RandomState; got "
+        f"{random_state!r}."
+    )

@@ -1,4 +1,4 @@
-"""Estimators: scikit-learn classes over the functional core."""
+"""scikit-learn classes; each validates its input, calls the algorithm, and keeps the result."""
 
 from skfrontier.estimators.decisions.bandits import (
     UCB1,
@@ -17,11 +17,20 @@ from skfrontier.estimators.decisions.bandits import (
     ThompsonBeta,
     TsallisINF,
 )
+from skfrontier.estimators.geometry.chamfer import (
+    ChamferDistance,
+    ChamferNearestClouds,
+    ChamferTransformer,
+    TwoPassChamfer,
+)
 
 __all__ = [
     "UCB1",
     "BanditOverBandit",
     "BaseBandit",
+    "ChamferDistance",
+    "ChamferNearestClouds",
+    "ChamferTransformer",
     "CorralBandit",
     "DiscountedUCB",
     "Exp3",
@@ -34,4 +43,5 @@ __all__ = [
     "StaticDynamicBandit",
     "ThompsonBeta",
     "TsallisINF",
+    "TwoPassChamfer",
 ]

@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skfrontier.datasets import (
     WithdrawingAdversary,
+    fetch_open_bandit,
     make_adversarial_bandit,
     make_bernoulli_bandit,
     make_classification_bandit,
@@ -112,3 +113,21 @@ def test_classification():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_open_bandit():
+    try:
+        log = fetch_open_bandit(download_if_missing=False)
+    except OSError as error:
+        pytest.skip(str(error))
+    assert all(values.shape == (10_000,) for values in log.values())
+    assert set(np.unique(log["arm"])) == set(range(80))
+    np.testing.assert_allclose(log["propensity"], 1 / 80)
+    assert log["click"].sum() == 38
+
+
+def test_open_bandit_names_are_checked():
+    with pytest.raises(ValueError, match="campaign"):
+        fetch_open_bandit(campaign="pets")
+    with pytest.raises(OSError, match="random/men"):
+        fetch_open_bandit(campaign="men", data_home="/nonexistent", download_if_missing=False)

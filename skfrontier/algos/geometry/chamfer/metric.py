@@ -10,6 +10,10 @@ from skfrontier.algos._validation import check_choice, check_interval
 METRICS = ("minkowski", "euclidean", "sqeuclidean", "manhattan", "angular")
 
 
+class OverflowWarning(UserWarning):
+    """A distance, or a sum of distances, exceeds the largest float64."""
+
+
 @dataclass(frozen=True)
 class Metric:
     """``dist(a, b) ** power`` with ``dist`` the l_p norm of ``a - b``, or the angle over pi.
