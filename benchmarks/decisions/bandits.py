@@ -140,7 +140,7 @@ def _contextualbandits(losses: np.ndarray, share: float) -> Contender:
             SGDClassifier(loss="log_loss", random_state=0),
             nchoices=losses.shape[1],
             batch_train=True,
-            random_state=0,
+            random_state=1,
             njobs=1,
         )
 
