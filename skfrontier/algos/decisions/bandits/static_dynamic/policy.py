@@ -159,7 +159,7 @@ def _begin_epoch(f, i, rng):
 
 @njit
 def _end_epoch(f, i):
-    """Log the epoch; if it tracked, meta step and a new estimate of the number of segments."""
+    """Log the epoch, let the meta learner learn from a tracking one, announce the next."""
     f[LOG] = i[EPOCH_START]
     f[LOG + 1] = f[BETA]
     f[LOG + 2] = f[TRACK]
