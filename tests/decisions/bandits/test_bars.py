@@ -6,7 +6,7 @@ figures that come out.
 
 import numpy as np
 import pytest
-from families import HARDER, ORDINARY, n_segments
+from families import FRESH, HARDER, NOISY, ORDINARY, n_segments
 from sklearn.datasets import load_digits
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -210,3 +210,21 @@ def test_model_selection_under_drift():
     ]
     assert dynamic <= 0.75 * min(regrets(peer, losses)[1] for peer in peers)
     assert static <= 0.2 * np.sqrt(A * n)
+
+
+def test_static_regret_on_fresh_families():
+    found = []
+    for k in range(40):
+        losses = FRESH[k % 10](np.random.default_rng([9, k]), 20_000)
+        found.append(scaled(StaticDynamicBandit(losses.shape[1]), losses, n_runs=3)[0])
+    assert max(found) <= 2.5
+
+
+@pytest.mark.parametrize("parameters", [{"horizon": 20_000}, {}, {"base": "exp3ix"}], ids=str)
+def test_static_regret_on_fresh_noise(parameters):
+    found = []
+    for k in range(15):
+        means, losses = NOISY[k % 5](np.random.default_rng([9, k]), 20_000)
+        policy = StaticDynamicBandit(means.shape[1], **parameters)
+        found.append(scaled(policy, losses, means, n_runs=3)[0])
+    assert max(found) <= 3.0
