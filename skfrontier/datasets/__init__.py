@@ -1,5 +1,16 @@
 """Generators (``make_*``), small shipped data (``load_*``) and downloads (``fetch_*``)."""
 
+from skfrontier.datasets.decisions.bandits import (
+    WithdrawingAdversary,
+    fetch_open_bandit,
+    make_adversarial_bandit,
+    make_bernoulli_bandit,
+    make_classification_bandit,
+    make_drifting_bandit,
+    make_hidden_window_bandit,
+    make_model_selection_bandit,
+    make_switching_bandit,
+)
 from skfrontier.datasets.geometry.chamfer import (
     fetch_modelnet10,
     load_digit_clouds,
@@ -8,8 +19,17 @@ from skfrontier.datasets.geometry.chamfer import (
 )
 
 __all__ = [
+    "WithdrawingAdversary",
     "fetch_modelnet10",
+    "fetch_open_bandit",
     "load_digit_clouds",
+    "make_adversarial_bandit",
+    "make_bernoulli_bandit",
     "make_chamfer_pair",
+    "make_classification_bandit",
+    "make_drifting_bandit",
+    "make_hidden_window_bandit",
+    "make_model_selection_bandit",
     "make_superquadrics",
+    "make_switching_bandit",
 ]

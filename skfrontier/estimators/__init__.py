@@ -1,5 +1,22 @@
 """scikit-learn classes; each validates its input, calls the algorithm, and keeps the result."""
 
+from skfrontier.estimators.decisions.bandits import (
+    UCB1,
+    BanditOverBandit,
+    BaseBandit,
+    CorralBandit,
+    DiscountedUCB,
+    Exp3,
+    Exp3IX,
+    Exp3P,
+    Exp3S,
+    FixedShareBandit,
+    MonitoredUCB,
+    SlidingWindowUCB,
+    StaticDynamicBandit,
+    ThompsonBeta,
+    TsallisINF,
+)
 from skfrontier.estimators.geometry.chamfer import (
     ChamferDistance,
     ChamferNearestClouds,
@@ -7,4 +24,24 @@ from skfrontier.estimators.geometry.chamfer import (
     TwoPassChamfer,
 )
 
-__all__ = ["ChamferDistance", "ChamferNearestClouds", "ChamferTransformer", "TwoPassChamfer"]
+__all__ = [
+    "UCB1",
+    "BanditOverBandit",
+    "BaseBandit",
+    "ChamferDistance",
+    "ChamferNearestClouds",
+    "ChamferTransformer",
+    "CorralBandit",
+    "DiscountedUCB",
+    "Exp3",
+    "Exp3IX",
+    "Exp3P",
+    "Exp3S",
+    "FixedShareBandit",
+    "MonitoredUCB",
+    "SlidingWindowUCB",
+    "StaticDynamicBandit",
+    "ThompsonBeta",
+    "TsallisINF",
+    "TwoPassChamfer",
+]

@@ -1,0 +1,56 @@
+"""Tell noisy feedback from changing losses by the reversals of an arm played three times running.
+
+With d1, d2 the two successive differences, -sum d1 d2 / sum d1^2 tends to 1/2 for independent noise
+of any law, to 0 for a random walk, and is negative for a smooth drift. Without noise every reversal
+needs a change of its own, so S segments allow at most S - 1.
+"""
+
+from skfrontier.algos._numba import njit
+from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
+    AUTO,
+    BEFORE_LAST,
+    LAST,
+    LAST_ARM,
+    N_REVERSALS,
+    REPEATS,
+    REVERSALS,
+    SEGMENTS,
+    SQUARES,
+)
+
+_LEAST_REVERSALS = 8
+
+
+@njit
+def interrupt_certificate(i):
+    """Start the run of equal arms anew (rounds of a sweep do not count)."""
+    i[LAST_ARM] = -1
+    i[REPEATS] = 0
+
+
+@njit
+def enter_certificate(f, i, arm, loss):
+    """Enter one round."""
+    if i[LAST_ARM] != arm:
+        i[LAST_ARM] = arm
+        i[REPEATS] = 0
+    if i[REPEATS] == 2:
+        first = f[LAST] - f[BEFORE_LAST]
+        product = first * (loss - f[LAST])
+        f[REVERSALS] -= product
+        f[SQUARES] += first * first
+        if product < 0.0:
+            i[N_REVERSALS] += 1
+    else:
+        i[REPEATS] += 1
+    f[BEFORE_LAST] = f[LAST]
+    f[LAST] = loss
+
+
+@njit
+def is_noise_certain(f, i):
+    """Whether the losses seen so far are noisy rather than changing."""
+    if i[N_REVERSALS] < _LEAST_REVERSALS:
+        return False
+    allowed = f[SEGMENTS] if i[AUTO] == 0 else 0.0
+    return i[N_REVERSALS] >= allowed and f[REVERSALS] > 0.25 * f[SQUARES]

@@ -1,0 +1,214 @@
+"""Words of the state of the static-dynamic policy, and its state before the first round."""
+
+import numpy as np
+
+from skfrontier.algos._numba import njit
+from skfrontier.algos.decisions.bandits.rounds import (
+    COUNTS,
+    N_ARMS,
+    OWN_FLOATS,
+    OWN_INTS,
+    empty_state,
+)
+
+(
+    DELTA,  # state of the meta learner
+    BETA,  # its weight on dynamic regret, at the start of the epoch
+    TRACK,  # probability that the epoch tracks
+    RHO,  # exploration while tracking
+    GAIN,  # estimated gain of the tracking epoch over the static learner
+    SEGMENTS,  # number of segments in use
+    REVERSALS,  # minus the sum of products of successive differences ...
+    SQUARES,  # ... and the sum of squared differences, of one arm played three times running
+    ETA_IN,  # rate of the Exp3-IX learner
+    NORMALISER,  # of the Tsallis law
+    LAST,  # the loss of the last round ...
+    BEFORE_LAST,  # ... and of the one before
+    MIX,
+    EPOCH_SCALE,
+    EXPLORE_SCALE,
+    ETA_SCALE,
+    TOLERANCE,
+) = range(OWN_FLOATS, OWN_FLOATS + 17)
+LOG = OWN_FLOATS + 17  # five words about the epoch that was closed last
+VECTORS = LOG + 5
+
+(
+    MODE,
+    EPOCH_START,
+    EPOCH_END,
+    LENGTH,
+    POSITION,  # in the sweep
+    N_CHANGES,
+    LAST_CHANGE,
+    BEST,  # argmin of the last values; the leader while tracking noisy losses
+    FED,  # rounds that the static learner has been fed
+    N_REVERSALS,
+    NOISY,
+    NOISY_SINCE,
+    FEEDBACK,
+    AUTO,
+    BASE,
+    LAST_ARM,
+    REPEATS,  # rounds in a row that LAST_ARM was played, at most 2
+    SWEPT,  # whether a sweep was completed
+    CONTINUES,  # whether a tracking epoch now would go on from the last one without a sweep
+) = range(OWN_INTS, OWN_INTS + 19)
+
+BETWEEN, STATIC, SWEEP, TRACKING, NOISY_TRACKING = range(5)
+AUTO_FEEDBACK, EXACT_FEEDBACK, NOISY_FEEDBACK = range(3)
+TSALLIS_BASE, EXP3_IX_BASE = range(2)
+
+LEVELS = 34
+SLOTS = 4
+_PER_ARM = LEVELS * SLOTS
+_N_VECTORS = 7
+_Q, _L, _M, _V, _SEEN, _SUMS, _SQUARES = range(_N_VECTORS)
+
+
+def static_dynamic_state(
+    n_arms: int,
+    horizon: int | None,
+    *,
+    n_segments: float | None,
+    feedback: int,
+    base: int,
+    mix: float,
+    epoch_scale: float,
+    explore_scale: float,
+    eta_scale: float,
+    change_tol: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the state of a policy that has not begun; ``n_segments=None`` estimates it."""
+    f, i = empty_state(
+        n_arms,
+        horizon,
+        floats=VECTORS + n_arms * (_N_VECTORS + 2 * _PER_ARM),
+        ints=n_arms * (3 + LEVELS),
+        shortest_stage=max(1024, 16 * n_arms),
+    )
+    f[MIX], f[EPOCH_SCALE], f[EXPLORE_SCALE], f[ETA_SCALE] = (
+        mix,
+        epoch_scale,
+        explore_scale,
+        eta_scale,
+    )
+    f[TOLERANCE] = change_tol
+    f[SEGMENTS] = 1.0 if n_segments is None or feedback == NOISY_FEEDBACK else n_segments
+    i[AUTO] = n_segments is None
+    i[FEEDBACK] = feedback
+    i[BASE] = base
+    i[NOISY] = feedback == NOISY_FEEDBACK
+    i[NOISY_SINCE] = 0 if feedback == NOISY_FEEDBACK else -1
+    i[LAST_CHANGE] = -1
+    i[LAST_ARM] = -1
+    i[FED] = 1
+    f[VECTORS : VECTORS + n_arms] = 1.0 / n_arms
+    f[VECTORS + _M * n_arms : VECTORS + (_M + 1) * n_arms] = 0.5
+    i[COUNTS + 2 * n_arms : COUNTS + 3 * n_arms] = -1  # no arm has been looked at
+    return f, i
+
+
+def is_state_sound(f: np.ndarray, i: np.ndarray) -> bool:
+    """Whether the words that the kernels use as indices lie in bounds."""
+    n_arms = int(i[N_ARMS])
+    buckets = i[COUNTS + 4 * n_arms :]
+    return bool(
+        len(f) == VECTORS + n_arms * (_N_VECTORS + 2 * _PER_ARM)
+        and len(i) == COUNTS + n_arms * (4 + LEVELS)
+        and BETWEEN <= i[MODE] <= NOISY_TRACKING
+        and 0 <= i[BEST] < n_arms
+        and 0 <= i[POSITION] <= n_arms
+        and (i[MODE] != SWEEP or i[POSITION] < n_arms)
+        and np.all((sweep_order(i) >= 0) & (sweep_order(i) < n_arms))
+        and np.all((buckets >= 0) & (buckets <= SLOTS))
+        and i[LENGTH] >= 1
+        and i[FED] >= 1
+    )
+
+
+@njit
+def static_law(f, i):
+    """The law q of the static learner."""
+    A = i[N_ARMS]
+    return f[VECTORS : VECTORS + A]
+
+
+@njit
+def static_losses(f, i):
+    """Its cumulative loss estimates (Tsallis base)."""
+    A = i[N_ARMS]
+    return f[VECTORS + _L * A : VECTORS + (_L + 1) * A]
+
+
+@njit
+def predictions(f, i):
+    """m: the value last seen of each arm, or the mean of its histogram."""
+    A = i[N_ARMS]
+    return f[VECTORS + _M * A : VECTORS + (_M + 1) * A]
+
+
+@njit
+def variances(f, i):
+    """v: the variance of each arm's histogram."""
+    A = i[N_ARMS]
+    return f[VECTORS + _V * A : VECTORS + (_V + 1) * A]
+
+
+@njit
+def sweep_values(f, i):
+    """What the running sweep has seen, until it is complete."""
+    A = i[N_ARMS]
+    return f[VECTORS + _SEEN * A : VECTORS + (_SEEN + 1) * A]
+
+
+@njit
+def histogram_sums(f, i):
+    A = i[N_ARMS]
+    return f[VECTORS + _SUMS * A : VECTORS + (_SUMS + 1) * A]
+
+
+@njit
+def histogram_squares(f, i):
+    A = i[N_ARMS]
+    return f[VECTORS + _SQUARES * A : VECTORS + (_SQUARES + 1) * A]
+
+
+@njit
+def bucket_sums(f, i, arm):
+    """Sums of the buckets of ``arm``, SLOTS for each level, the oldest of a level first."""
+    start = VECTORS + i[N_ARMS] * _N_VECTORS + arm * _PER_ARM
+    return f[start : start + _PER_ARM]
+
+
+@njit
+def bucket_squares(f, i, arm):
+    """Sums of squares of the buckets of ``arm``."""
+    start = VECTORS + i[N_ARMS] * (_N_VECTORS + _PER_ARM) + arm * _PER_ARM
+    return f[start : start + _PER_ARM]
+
+
+@njit
+def sweep_order(i):
+    A = i[N_ARMS]
+    return i[COUNTS + A : COUNTS + 2 * A]
+
+
+@njit
+def last_looks(i):
+    """The round in which each arm was last seen while tracking (-1: never)."""
+    A = i[N_ARMS]
+    return i[COUNTS + 2 * A : COUNTS + 3 * A]
+
+
+@njit
+def histogram_counts(i):
+    A = i[N_ARMS]
+    return i[COUNTS + 3 * A : COUNTS + 4 * A]
+
+
+@njit
+def bucket_counts(i, arm):
+    """How many buckets ``arm`` has at each level; those of level l hold 2^l losses."""
+    start = COUNTS + 4 * i[N_ARMS] + arm * LEVELS
+    return i[start : start + LEVELS]
