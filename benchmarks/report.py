@@ -151,7 +151,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         row.name,
         _number(row.cpu, _seconds),
         _number(row.wall, _seconds),
-        _number(row.ratio, lambda ratio: f"{ratio:.3g}"),
+        _number(row.ratio, lambda ratio: f"{ratio:.3g}" if ratio < 1000 else f"{ratio:.0f}"),
         _number(row.error, lambda error: f"{error:.1e}" if error else "0"),
         _number(row.memory, lambda size: f"{size / 1e6:.0f} MB"),
         "; ".join(filter(None, [_bar(row), _share(row), _runs(row), row.note])),
