@@ -7,7 +7,7 @@ from importlib import metadata
 from skfrontier._version import __version__
 
 _REQUIRED = (
-    "numpy", "scipy", "scikit-learn", "numba", "joblib", "networkx", "pot", "pooch", "tqdm",
+    "numpy", "scipy", "scikit-learn", "numba", "joblib", "threadpoolctl", "networkx", "pot", "pooch", "tqdm",
 )  # fmt: skip
 _OPTIONAL = ("matplotlib", "torch", "dask", "distributed", "faiss-cpu")
 

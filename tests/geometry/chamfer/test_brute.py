@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import threadpoolctl
 from scipy.spatial.distance import cdist
 
 from skfrontier.algos.geometry.chamfer.brute import CHUNK, BruteSearch, _scan
@@ -188,3 +189,26 @@ def test_zero_rows_are_named():
 
 def test_angle_of_an_infinite_tangent():
     np.testing.assert_array_equal(angle_over_pi(np.array([0.0, 1.0, np.inf])), [0.0, 0.5, 1.0])
+
+
+def test_blas_threads_are_limited_inside_and_restored(monkeypatch):
+    def n_threads():
+        numpys = [lib for lib in threadpoolctl.threadpool_info() if "numpy" in lib["filepath"]]
+        return {lib["num_threads"] for lib in numpys if lib["user_api"] == "blas"}
+
+    before = n_threads()
+    if not before:
+        pytest.skip("the BLAS of this numpy is not one that threadpoolctl finds beside it")
+    seen = []
+    query_rows = BruteSearch._query_rows
+
+    def watched(self, A):
+        seen.append(n_threads())
+        return query_rows(self, A)
+
+    monkeypatch.setattr(BruteSearch, "_query_rows", watched)
+    points = np.random.default_rng(0).standard_normal((2000, 8))
+    BruteSearch(points, EUCLIDEAN).query(points, n_jobs=3)
+    assert len(seen) > 2
+    assert all(counts == {1} for counts in seen)
+    assert n_threads() == before

@@ -1,4 +1,4 @@
-"""Work on blocks of rows, one after the other or in joblib threads, with the same blocks either way."""
+"""Work on blocks of rows, one after the other or in joblib threads."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,8 +15,8 @@ def map_blocks(
 ) -> tuple[np.ndarray, ...]:
     """Apply ``work`` to consecutive blocks of rows of ``X`` and join the arrays that it returns.
 
-    The blocks do not depend on ``n_jobs``, so neither do the results. The blocks *return* their
-    part instead of writing into a shared array: a joblib backend may run them in other processes.
+    The blocks *return* their part instead of writing into a shared array: a joblib backend may run them
+    in other processes.
     """
     n_rows = X.shape[0]
     if n_rows <= block_rows:

@@ -9,8 +9,10 @@ float64 on the *original* arrays. The answer is that of a float64 loop over all 
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from skfrontier.algos._numba import njit
+from skfrontier.algos.geometry.chamfer.blas_threads import single_threaded_blas
 from skfrontier.algos.geometry.chamfer.blocks import map_blocks
 from skfrontier.algos.geometry.chamfer.metric import Metric
 from skfrontier.algos.geometry.chamfer.recheck import (
@@ -72,14 +74,19 @@ class BruteSearch:
         return distances, index
 
     def _query_counting(self, A: np.ndarray, n_jobs: Any = None) -> tuple[np.ndarray, ...]:
-        return map_blocks(self._query_block, A, self._block_rows(), n_jobs)
+        one_each = max(1, -(-len(A) // effective_n_jobs(n_jobs)))
+        with single_threaded_blas():
+            return map_blocks(self._query_block, A, min(self._block_rows(), one_each), n_jobs)
 
     def _block_rows(self) -> int:
         return min(max(ROWS, ENTRIES // len(self._B)), MOST_ROWS)
 
     def _query_block(self, A: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the distances, the rows and the number of rechecked pairs, (1,)."""
-        A = read_only_rows(A)
+        with single_threaded_blas():  # again: this may be another process
+            return self._query_rows(read_only_rows(A))
+
+    def _query_rows(self, A: np.ndarray) -> tuple[np.ndarray, ...]:
         queries, spread, margin, rescale = self._prepared_queries(A)
         n_rows, n_refs = len(A), len(self._B)
         n_cols = min(n_refs, self.block_size, max(ENTRIES // max(n_rows, 1), CHUNK))

@@ -18,7 +18,6 @@ from skfrontier.algos.geometry.chamfer.plan import Plan, choose_method
 from skfrontier.algos.geometry.chamfer.reference import Reference
 from skfrontier.algos.geometry.chamfer.result import (
     ChamferResult,
-    largest_relative_error,
     make_result,
     warn_overflow,
 )
@@ -66,8 +65,8 @@ def chamfer_distance(
     Parameters
     ----------
     A : array-like of shape (n_A, n_features)
-        Query points. float32 points are searched in float32 with a certified error; every distance
-        that counts is evaluated in float64.
+        Query points (a frame is read by position, not by name). float32 points are searched in float32
+        with a certified error; every distance that counts is evaluated in float64.
     B : array-like of shape (n_B, n_features)
         Reference points.
     p : float, default=2.0
@@ -287,7 +286,7 @@ def _symmetric_distance(
         ci_high=high,
         confidence=1.0 if forward.confidence == backward.confidence == 1.0 else 1 - plan.delta,
         standard_error=float(np.hypot(forward.standard_error, backward.standard_error)),
-        epsilon_achieved=largest_relative_error(value, low, high),
+        epsilon_achieved=max(forward.epsilon_achieved, backward.epsilon_achieved),
         n_draws=forward.n_draws + backward.n_draws,
         n_exact=forward.n_exact + backward.n_exact,
         upper_bound=forward.upper_bound + backward.upper_bound,

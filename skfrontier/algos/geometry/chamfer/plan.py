@@ -37,6 +37,10 @@ class Plan:
     n_jobs: int | None = None
 
     def __post_init__(self) -> None:
+        if self.method == "exact":
+            raise ValueError(
+                "method='exact' is spelled epsilon=0, which takes the cheapest exact method."
+            )
         check_choice(self.method, "method", METHODS)
         check_choice(self.projection, "projection", PROJECTIONS)
         check_choice(self.reduction, "reduction", REDUCTIONS)

@@ -78,7 +78,7 @@ def make_result(
         ci_high=reduced(total.high),
         confidence=1.0 if total.exact else 1 - plan.delta,
         standard_error=reduced(total.standard_error),
-        epsilon_achieved=largest_relative_error(total.value, total.low, total.high),
+        epsilon_achieved=_achieved(total, plan.epsilon),
         n_draws=total.n_draws,
         n_exact=total.n_exact,
         upper_bound=reduced(total.upper_bound),
@@ -88,11 +88,17 @@ def make_result(
     )
 
 
+def _achieved(total: SampledSum, epsilon: float) -> float:
+    """Relative error that the interval allows; at a certified stop that is ``epsilon``, up to rounding."""
+    error = largest_relative_error(total.value, total.low, total.high)
+    return epsilon if epsilon < error <= epsilon * (1 + 1e-9) else error
+
+
 def largest_relative_error(value: float, low: float, high: float) -> float:
     """Largest ``|value / exact - 1|`` over the exact values that the interval allows."""
     if high == low:
         return 0.0
-    return max(value / low - 1, 1 - value / high) if low > 0 else math.inf
+    return float(max(value / low - 1, 1 - value / high)) if low > 0 else math.inf
 
 
 def warn_overflow(value: float) -> None:

@@ -42,7 +42,8 @@ class ChamferTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     reduction : str, default='mean'
         'mean' or 'sum' over the points of the cloud that is measured.
     symmetric : bool, default=False
-        Whether to add the distance in the other direction.
+        Whether to add the distance in the other direction. Without it a cloud is near to every cloud
+        that covers it; similarity and classification want it.
     n_jobs : int or None, default=None
         Number of joblib threads over the fitted clouds.
 
@@ -62,8 +63,9 @@ class ChamferTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     Notes
     -----
-    Exact. Cost O(points to transform * points fitted * n_features); exact nearest-neighbour search is
-    believed to need that in high dimension [1]_.
+    Exact. Frames are read by position. For cross-validation pass clouds as a list or a 3-D array: a pair
+    (points, offsets) cannot be split. Cost O(points to transform * points fitted * n_features); exact
+    nearest-neighbour search is believed to need that in high dimension [1]_.
 
     References
     ----------
@@ -150,7 +152,8 @@ class ChamferNearestClouds(ClassifierMixin, BaseEstimator):
     reduction : str, default='mean'
         'mean' or 'sum' over the points of the cloud that is measured.
     symmetric : bool, default=False
-        Whether to add the distance in the other direction.
+        Whether to add the distance in the other direction. Without it a cloud is near to every cloud
+        that covers it; similarity and classification want it.
     method : str, default='exact'
         'exact', or 'race': fewer searches, without a guarantee.
     n_cells : int, default=16
@@ -268,7 +271,8 @@ class ChamferNearestClouds(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : list of arrays, array of shape (n_clouds, n_points, n_features), or (points, offsets)
-            The query clouds.
+            The query clouds; a single one is passed as ``[cloud]``. A 2-D array is read as one point per
+            cloud.
         n_neighbors : int, default=None
             How many, in place of the parameter of the same name.
 
@@ -295,7 +299,8 @@ class ChamferNearestClouds(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : list of arrays, array of shape (n_clouds, n_points, n_features), or (points, offsets)
-            The query clouds.
+            The query clouds; a single one is passed as ``[cloud]``. A 2-D array is read as one point per
+            cloud.
 
         Returns
         -------

@@ -325,7 +325,7 @@ class ChamferDistance(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
 def warn_unless_reached(info: ChamferResult, epsilon: float) -> None:
     """Warn where a stream's slots ran out before the requested relative error was certified."""
-    if info.epsilon_achieved > epsilon * (1 + 1e-9):  # equal up to rounding at the stop
+    if info.epsilon_achieved > epsilon:
         warnings.warn(
             f"The slots certify a relative error of {info.epsilon_achieved:.3g}, not {epsilon:g}; "
             "raise n_slots (the error falls with its square root), or ask for a larger epsilon.",

@@ -60,6 +60,6 @@ def _is_table(X: Any) -> bool:
     if isinstance(X, Clouds | tuple):
         return False
     if isinstance(X, list):
-        return not X or np.ndim(X[0]) < 2
+        return len(X) > 0 and np.ndim(X[0]) < 2
     n_dimensions = getattr(X, "ndim", 2)
     return not (n_dimensions == 3 or (n_dimensions == 1 and X.dtype.kind == "O"))
