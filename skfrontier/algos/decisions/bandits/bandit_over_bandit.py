@@ -44,6 +44,7 @@ _BETWEEN_BLOCKS = -1
 
 def bandit_over_bandit_state(n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the state of an unused policy."""
+    n_arms = int(n_arms)  # arithmetic of narrow numpy integers would wrap
     f, i = empty_state(n_arms, horizon, floats=_Q + n_arms)
     i[_CHOSEN] = _BETWEEN_BLOCKS
     f[_Q:] = 1.0 / n_arms

@@ -42,6 +42,7 @@ def corral_state(
     n_arms: int, horizon: int | None, *, bases: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the state of an unused policy; ``bases`` holds segment numbers or ``EXP3_IX_BASE``."""
+    n_arms = int(n_arms)  # arithmetic of narrow numpy integers would wrap
     M = len(bases)
     f, i = empty_state(n_arms, horizon, floats=_BASES + M * (_FIELDS + n_arms))
     i[_N_BASES] = M

@@ -26,6 +26,8 @@ OWN_FLOATS = 2
 NOTHING_PENDING, WRONG_ARM = -1, -2
 EPOCH_CLOSED, BUFFER_FULL, HORIZON_PASSED = 1, 2, 4
 SHORTEST_STAGE = 1024
+MOST_ARMS = 2**31 - 1  # arms of a run are int32
+MOST_ROUNDS = 2**53  # a count of rounds is exact as a float, and stages can double without overflow
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ def empty_state(
 
     ``ints`` words follow the counts in ``i``.
     """
+    n_arms = int(n_arms)  # arithmetic of narrow numpy integers would wrap
     f = np.zeros(floats)
     i = np.zeros(COUNTS + n_arms + ints, dtype=np.int64)
     i[PENDING] = -1

@@ -15,6 +15,7 @@ from skfrontier.algos.decisions.bandits.rounds import (
     close_round,
     empty_state,
     is_always_sound,
+    next_stage,
 )
 
 _DISCOUNT = OWN_FLOATS
@@ -26,6 +27,7 @@ def thompson_state(
     n_arms: int, horizon: int | None, *, discount: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the state of an unused policy: the discounted rewards and losses of each arm."""
+    n_arms = int(n_arms)  # arithmetic of narrow numpy integers would wrap
     f, i = empty_state(n_arms, horizon, floats=_REWARDS + 2 * n_arms)
     f[_DISCOUNT] = discount
     return f, i
@@ -56,7 +58,9 @@ def thompson_update(f, i, rng, arm, loss):
             f[a] *= f[_DISCOUNT]
     f[_REWARDS + arm] += 1.0 - loss
     f[_REWARDS + A + arm] += loss
-    return close_round(f, i, arm, loss)
+    status = close_round(f, i, arm, loss)
+    next_stage(i)
+    return status
 
 
 def thompson_law(f: np.ndarray, i: np.ndarray, out: np.ndarray) -> None:

@@ -85,11 +85,11 @@ class Exp3(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
         eta = self.eta
         if eta is not None:
             eta = check_interval(eta, "eta", 0.0, np.inf, closed="neither")
-        return weights_state(EXP3, self.n_arms, self.horizon, eta=eta)
+        return weights_state(EXP3, n_arms, horizon, eta=eta)
 
 
 class Exp3IX(BaseBandit):
@@ -157,11 +157,11 @@ class Exp3IX(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
         eta = self.eta
         if eta is not None:
             eta = check_interval(eta, "eta", 0.0, np.inf, closed="neither")
-        return weights_state(EXP3_IX, self.n_arms, self.horizon, eta=eta)
+        return weights_state(EXP3_IX, n_arms, horizon, eta=eta)
 
 
 class Exp3P(BaseBandit):
@@ -231,9 +231,9 @@ class Exp3P(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
         delta = check_interval(self.delta, "delta", 0.0, 1.0, closed="neither")
-        return weights_state(EXP3_P, self.n_arms, self.horizon, delta=delta)
+        return weights_state(EXP3_P, n_arms, horizon, delta=delta)
 
 
 class Exp3S(BaseBandit):
@@ -303,9 +303,9 @@ class Exp3S(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        n_segments = check_segments(self.n_segments, self.horizon)
-        return weights_state(EXP3_S, self.n_arms, self.horizon, n_segments=n_segments)
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+        n_segments = check_segments(self.n_segments, horizon)
+        return weights_state(EXP3_S, n_arms, horizon, n_segments=n_segments)
 
 
 class FixedShareBandit(BaseBandit):
@@ -374,9 +374,9 @@ class FixedShareBandit(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        n_segments = check_segments(self.n_segments, self.horizon)
-        return weights_state(FIXED_SHARE, self.n_arms, self.horizon, n_segments=n_segments)
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+        n_segments = check_segments(self.n_segments, horizon)
+        return weights_state(FIXED_SHARE, n_arms, horizon, n_segments=n_segments)
 
 
 class TsallisINF(BaseBandit):
@@ -441,5 +441,5 @@ class TsallisINF(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        return weights_state(TSALLIS_INF, self.n_arms, self.horizon)
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+        return weights_state(TSALLIS_INF, n_arms, horizon)

@@ -24,6 +24,8 @@ from skfrontier.algos.decisions.bandits.rounds import (
     EPOCH_CLOSED,
     HORIZON,
     HORIZON_PASSED,
+    MOST_ARMS,
+    MOST_ROUNDS,
     N_ARMS,
     NOTHING_PENDING,
     PENDING,
@@ -68,7 +70,7 @@ class BaseBandit(BaseEstimator):
             cls._select_kernel = staticmethod(cls._kernels.select)
             cls._update_kernel = staticmethod(cls._kernels.update)
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Check the policy's own parameters and return the state of an unused policy."""
         raise NotImplementedError
 
@@ -212,13 +214,14 @@ class BaseBandit(BaseEstimator):
         ValueError, TypeError
             If a parameter is not accepted; the message names it.
         """
-        check_count(self.n_arms, "n_arms")
-        if self.horizon is not None:
-            check_count(self.horizon, "horizon")
+        n_arms = check_count(self.n_arms, "n_arms", maximum=MOST_ARMS)
+        horizon = self.horizon
+        if horizon is not None:
+            horizon = check_count(horizon, "horizon", maximum=MOST_ROUNDS)
         low, high = _check_range(self.loss_range)
         if not isinstance(self.maximize, bool | np.bool_):
             raise TypeError(f"maximize must be True or False, got {self.maximize!r}.")
-        f, i = self._new_state()
+        f, i = self._new_state(n_arms, horizon)
         self._seed = _check_seed(self.random_state)
         self._set_scale(low, high)
         self._rng = generator_words(self._seed)
@@ -472,14 +475,19 @@ class BaseBandit(BaseEstimator):
 
 def check_segments(value: Any, horizon: int | None, name: str = "n_segments") -> float:
     """Return a number of segments that fits the horizon."""
-    high = np.inf if horizon is None else float(horizon)
+    high = float(MOST_ROUNDS if horizon is None else horizon)
     return check_interval(value, name, 1.0, high, closed="both")
 
 
 def _as_loss(loss: Any) -> float:
     if not isinstance(loss, numbers.Real | np.bool_):
         raise TypeError(f"loss must be a real number, got {loss!r}.")
-    return float(loss)
+    try:
+        return float(loss)
+    except OverflowError:
+        raise ValueError(
+            "loss must lie in loss_range, got a number too large for a float."
+        ) from None
 
 
 def _check_range(loss_range: Any) -> tuple[float, float]:
@@ -489,6 +497,8 @@ def _check_range(loss_range: Any) -> tuple[float, float]:
         raise ValueError(f"loss_range must be a pair (low, high), got {loss_range!r}.") from None
     low = check_interval(low, "loss_range[0]", -np.inf, np.inf, closed="neither")
     high = check_interval(high, "loss_range[1]", low, np.inf, closed="neither")
+    if not np.isfinite(high - low):
+        raise ValueError(f"loss_range must have a finite width, got {loss_range!r}.")
     return low, high
 
 

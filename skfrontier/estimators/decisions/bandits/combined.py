@@ -76,8 +76,8 @@ class BanditOverBandit(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        return bandit_over_bandit_state(self.n_arms, self.horizon)
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+        return bandit_over_bandit_state(n_arms, horizon)
 
 
 class CorralBandit(BaseBandit):
@@ -152,12 +152,12 @@ class CorralBandit(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
         bases = ("exp3ix", self.n_segments) if self.bases is None else tuple(self.bases)
         if not bases:
             raise ValueError("bases must name at least one policy, got none.")
         codes = [
-            EXP3_IX_BASE if base == "exp3ix" else check_segments(base, self.horizon, "bases")
+            EXP3_IX_BASE if base == "exp3ix" else check_segments(base, horizon, "bases")
             for base in bases
         ]
-        return corral_state(self.n_arms, self.horizon, bases=np.array(codes))
+        return corral_state(n_arms, horizon, bases=np.array(codes))

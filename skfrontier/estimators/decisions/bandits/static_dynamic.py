@@ -69,7 +69,7 @@ class StaticDynamicBandit(BaseBandit):
     explore_scale : float, default=0.5
         While tracking, explore with probability ``min(1/2, explore_scale * sqrt(S A / T))``.
     eta_scale : float, default=1.0
-        Scale of the meta learner's rate (the analysis has 1/8).
+        Scale of the meta learner's rate, at most 1e6 (the analysis has 1/8).
     change_tol : float, default=0.0
         Two exact losses count as equal if they differ by no more than this on the [0, 1] scale.
     loss_range : tuple of two floats, default=(0.0, 1.0)
@@ -172,24 +172,24 @@ class StaticDynamicBandit(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
         n_segments = None
         if isinstance(self.n_segments, str):
             check_choice(self.n_segments, "n_segments", ("auto",))
         else:
-            n_segments = check_segments(self.n_segments, self.horizon)
+            n_segments = check_segments(self.n_segments, horizon)
         feedback = check_choice(self.feedback, "feedback", tuple(_FEEDBACK))
         base = check_choice(self.base, "base", tuple(_BASES))
         return new_static_dynamic(
-            self.n_arms,
-            self.horizon,
+            n_arms,
+            horizon,
             n_segments=n_segments,
             feedback=_FEEDBACK[feedback],
             base=_BASES[base],
             mix=check_interval(self.mix, "mix", 0.0, 1.0, closed="right"),
             epoch_scale=_check_scale(self.epoch_scale, "epoch_scale"),
             explore_scale=_check_scale(self.explore_scale, "explore_scale"),
-            eta_scale=_check_scale(self.eta_scale, "eta_scale"),
+            eta_scale=check_interval(self.eta_scale, "eta_scale", 0.0, 1e6, closed="right"),
             change_tol=check_interval(self.change_tol, "change_tol", 0.0, 1.0),
         )
 

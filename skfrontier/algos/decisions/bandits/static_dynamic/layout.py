@@ -80,6 +80,7 @@ def static_dynamic_state(
     change_tol: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the state of a policy that has not begun; ``n_segments=None`` estimates it."""
+    n_arms = int(n_arms)  # arithmetic of narrow numpy integers would wrap
     f, i = empty_state(
         n_arms,
         horizon,

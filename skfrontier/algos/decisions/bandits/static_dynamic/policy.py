@@ -96,7 +96,7 @@ def _begin_stage(f, i):
     """Epoch length, exploration and learning rate for the length T of the stage."""
     A = float(i[N_ARMS])
     T = float(i[STAGE])
-    i[LENGTH] = max(2 * i[N_ARMS], math.ceil(f[EPOCH_SCALE] * math.sqrt(A * T)))
+    i[LENGTH] = max(2 * i[N_ARMS], math.ceil(min(T, f[EPOCH_SCALE] * math.sqrt(A * T))))
     f[ETA_IN] = math.sqrt(2.0 * math.log(A) / (A * T))
     _set_exploration(f, i)
 
