@@ -112,9 +112,10 @@ def check_count(value: Any, name: str, minimum: int = 1, maximum: int | None = N
         raise TypeError(f"{name} must be an integer, got {value!r}.")
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {value!r}.")
-    if maximum is not None and value > maximum:
+    number = int(value)
+    if maximum is not None and number > maximum:
         raise ValueError(f"{name} must be at most {maximum}.")
-    return int(value)
+    return number
 
 
 def check_flag(value: Any, name: str) -> bool:

@@ -29,6 +29,7 @@ from skfrontier.algos.decisions.bandits.rounds import (
     PolicyKernels,
     close_round,
     empty_state,
+    is_law,
     next_stage,
     refusal,
 )
@@ -141,6 +142,8 @@ def _are_blocks_sound(f: np.ndarray, i: np.ndarray) -> bool:
         1 <= i[_CANDIDATES] <= _MOST_CANDIDATES
         and _BETWEEN_BLOCKS <= i[_CHOSEN] < i[_CANDIDATES]
         and i[_LENGTH] >= 1
+        and is_law(f[_Q:])
+        and is_law(f[_META_P : _META_P + i[_CANDIDATES]])
     )
 
 

@@ -23,7 +23,7 @@ from skfrontier.algos.decisions.bandits.rounds import (
     PolicyKernels,
     close_round,
     empty_state,
-    is_always_sound,
+    is_law,
     next_stage,
     refusal,
 )
@@ -223,4 +223,10 @@ def weights_play(f, i, rng, losses, offset, scale, arms, seen, chances, log):
     return len(losses), 0
 
 
-WEIGHTS = PolicyKernels(weights_select, weights_update, weights_law, weights_play, is_always_sound)
+def _are_weights_sound(f: np.ndarray, i: np.ndarray) -> bool:
+    return is_law(f[_P : _P + i[N_ARMS]]) and EXP3 <= i[KIND] <= TSALLIS_INF
+
+
+WEIGHTS = PolicyKernels(
+    weights_select, weights_update, weights_law, weights_play, _are_weights_sound
+)

@@ -40,7 +40,8 @@ class PolicyKernels:
     and returns the number of rounds it has played and the number of lines it has written to the
     log. ``grow(f, i)`` returns longer state vectors, for policies whose memory grows with the
     horizon. ``is_sound(f, i)`` says whether every word of ``i`` that the kernels use as an index
-    or a length lies in bounds; states that come from outside pass it before a kernel sees them.
+    or a length lies in bounds and every law in ``f`` is one; states that come from outside pass it
+    before a kernel sees them.
     """
 
     select: Callable
@@ -88,9 +89,9 @@ def is_header_sound(i: np.ndarray, n_arms: int) -> bool:
     )
 
 
-def is_always_sound(f: np.ndarray, i: np.ndarray) -> bool:
-    """For policies whose kernels use no index of their own."""
-    return True
+def is_law(p: np.ndarray) -> bool:
+    """Whether ``p`` holds probabilities that sum to one."""
+    return bool(np.all(p >= 0.0) and abs(p.sum() - 1.0) < 1e-6)
 
 
 @njit

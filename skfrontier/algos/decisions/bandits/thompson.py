@@ -14,7 +14,6 @@ from skfrontier.algos.decisions.bandits.rounds import (
     PolicyKernels,
     close_round,
     empty_state,
-    is_always_sound,
     next_stage,
 )
 
@@ -90,6 +89,10 @@ def thompson_play(f, i, rng, losses, offset, scale, arms, seen, chances, log):
     return len(losses), 0
 
 
+def _are_rewards_sound(f: np.ndarray, i: np.ndarray) -> bool:
+    return bool(np.all(f[_REWARDS:] >= 0.0) and 0.0 < f[_DISCOUNT] <= 1.0)
+
+
 THOMPSON = PolicyKernels(
-    thompson_select, thompson_update, thompson_law, thompson_play, is_always_sound
+    thompson_select, thompson_update, thompson_law, thompson_play, _are_rewards_sound
 )

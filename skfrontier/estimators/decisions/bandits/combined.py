@@ -153,11 +153,15 @@ class CorralBandit(BaseBandit):
         self.random_state = random_state
 
     def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
-        bases = ("exp3ix", self.n_segments) if self.bases is None else tuple(self.bases)
-        if not bases:
+        bases = ("exp3ix", self.n_segments) if self.bases is None else self.bases
+        if not isinstance(bases, tuple | list | np.ndarray):
+            raise TypeError(f"bases must be a tuple, a list or None, got {bases!r}.")
+        if len(bases) == 0:
             raise ValueError("bases must name at least one policy, got none.")
         codes = [
-            EXP3_IX_BASE if base == "exp3ix" else check_segments(base, horizon, "bases")
+            EXP3_IX_BASE
+            if isinstance(base, str) and base == "exp3ix"
+            else check_segments(base, horizon, "bases" if self.bases is not None else "n_segments")
             for base in bases
         ]
         return corral_state(n_arms, horizon, bases=np.array(codes))
