@@ -4,7 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import sparse
 
+from skfrontier.algos import regret_report, replay_evaluate, run_many, static_regret
 from skfrontier.datasets import make_switching_bandit
 from skfrontier.estimators import (
     UCB1,
@@ -282,3 +284,102 @@ def test_what_is_accepted_can_be_saved(policy, tmp_path):
 def test_what_cannot_be_saved_is_refused(policy, name):
     with pytest.raises((TypeError, ValueError), match=name):
         policy.select()
+
+
+@every_policy
+@pytest.mark.parametrize("edge", [0.1, 0.7])
+def test_float32_losses_at_the_edge_are_judged_alike(policy_class, edge):
+    losses = np.full((3, 2), np.float32(edge))
+    by_run = policy_class(2, loss_range=(-1, edge), random_state=0)
+    by_update = policy_class(2, loss_range=(-1, edge), random_state=0)
+    if float(np.float32(edge)) <= edge:
+        by_run.run(losses)
+        for row in losses:
+            arm = by_update.select()
+            by_update.update(arm, row[arm])
+        assert by_run.total_loss_ == by_update.total_loss_
+        return
+    with pytest.raises(ValueError, match="loss_range"):
+        by_run.run(losses)
+    with pytest.raises(ValueError, match="loss_range"):
+        by_update.update(by_update.select(), losses[0, 0])
+
+
+@pytest.mark.parametrize(
+    ("losses", "message"),
+    [
+        (np.ma.masked_greater(np.array([[0.1, 0.9]]), 0.5), "masked"),
+        (sparse.csr_matrix(np.eye(2)), "sparse"),
+        (sparse.csr_array(np.eye(2)), "sparse"),
+        ([[0.1, 0.2], [0.3]], "rectangular"),
+        ([["a", "b"]], "real numbers"),
+        (np.array([[0.1, None]], dtype=object), "losses"),
+        (np.array([[0.1, {}]], dtype=object), "real numbers"),
+        (np.array([[1j, 0]]), "real numbers"),
+    ],
+)
+def test_losses_that_are_no_matrix_of_numbers(losses, message):
+    with pytest.raises(ValueError, match=message):
+        TsallisINF(2).run(losses)
+    with pytest.raises(ValueError, match=message):
+        static_regret([0] * (losses.shape[0] if hasattr(losses, "shape") else 1), losses)
+
+
+def test_object_and_unmasked_losses_are_converted():
+    plain = make_switching_bandit(50, 2, 5, random_state=0)
+    expected = TsallisINF(2, random_state=0).run(plain).arms
+    for losses in (plain.astype(object), np.ma.array(plain), plain.tolist()):
+        np.testing.assert_array_equal(TsallisINF(2, random_state=0).run(losses).arms, expected)
+
+
+@pytest.mark.parametrize("method", ["rejection", "ips", "snips"])
+def test_replay_of_unusual_logs(method):
+    for empty in ([], np.array([]), np.array([], dtype=np.uint8)):
+        assert replay_evaluate(UCB1(2), empty, [], method=method).n_used == 0
+    for bad in ([0.5, 1.5], [0.5, -0.5], np.ma.masked_greater([0.1, 0.9], 0.5), [0.5, "a"]):
+        with pytest.raises(ValueError, match="losses"):
+            replay_evaluate(UCB1(2), [0, 1], bad, method=method)
+    assert replay_evaluate(UCB1(2, loss_range=(-1, 2)), [0, 1], [1.5, -1], method=method).n_used
+    for bad in (UCB1, None, "ucb"):
+        with pytest.raises(TypeError, match="policy must be a bandit policy"):
+            replay_evaluate(bad, [0, 1], [0.5, 0.5], method=method)
+
+
+def test_a_frozen_policy_is_evaluated_with_the_parameters_in_use():
+    policy = UCB1(2)
+    policy.select()
+    policy.set_params(n_arms=5, loss_range=(0, 9))
+    assert replay_evaluate(policy, [0, 1], [0.5, 0.5], method="ips").n_used == 1
+    for arms, losses in (([0, 4], [0.5, 0.5]), ([0, 1], [0.5, 5])):
+        with pytest.raises(ValueError, match="must"):
+            replay_evaluate(policy, arms, losses, method="ips")
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({"policies": {"p": "ucb"}}, "policies"),
+        ({"policies": {"p": UCB1}}, "policies"),
+        ({"policies": [UCB1(2)]}, "policies"),
+        ({"n_jobs": "x"}, "n_jobs"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"n_repeats": 1.5}, "n_repeats"),
+    ],
+)
+def test_run_many_names_what_it_refuses(changed, name):
+    call = {"policies": {"p": UCB1(2)}, "losses": np.zeros((3, 2))} | changed
+    with pytest.raises((TypeError, ValueError), match=name):
+        run_many(**call)
+
+
+def test_regret_report_takes_one_number_of_segments():
+    losses = [[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]]
+    one, many = (regret_report([0, 1, 1], losses, n_segments=s) for s in (2, (2,)))
+    assert one == many
+
+
+def test_runs_without_closed_epochs_leave_no_trace_in_the_log():
+    policy = StaticDynamicBandit(3, horizon=10**6, random_state=0)
+    for _ in range(20):
+        policy.run(np.zeros((1, 3)))
+    assert policy._log == []

@@ -1,5 +1,6 @@
 """Regrets of arms played on known losses, and the best sequence with few switches."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ def switching_regret(arms: Any, losses: Any, n_segments: int) -> float:
 
 
 def regret_report(
-    result_or_arms: Any, losses: Any, *, n_segments: tuple[int, ...] = (1,)
+    result_or_arms: Any, losses: Any, *, n_segments: int | Sequence[int] = (1,)
 ) -> dict[str, Any]:
     """Static, dynamic and switching regret of one run.
 
@@ -119,7 +120,7 @@ def regret_report(
         What was played.
     losses : array-like of shape (T, n_arms)
         Loss of every arm in every round.
-    n_segments : sequence of int, default=(1,)
+    n_segments : int or sequence of int, default=(1,)
         Numbers of segments of the sequences to compare with.
 
     Returns
@@ -142,7 +143,8 @@ def regret_report(
     ({1: 0.0, 2: 1.0}, 2)
     """
     arms, losses = _check_played(result_or_arms, losses)
-    wanted = [check_count(s, "n_segments") for s in n_segments]
+    numbers = n_segments if isinstance(n_segments, Iterable) else (n_segments,)
+    wanted = [check_count(s, "n_segments") for s in numbers]
     played = losses[np.arange(len(arms)), arms].sum(dtype=np.float64)
     frontier = best_switching_loss(losses, max(wanted, default=1))
     return {

@@ -26,10 +26,12 @@ class Exp3(BaseBandit):
     n_arms : int
         Number of arms.
     horizon : int or None, default=None
-        Number of rounds planned. None, or more rounds than this: stages of doubling length, whose
-        parameters follow from the length, with the state kept.
+        Number of rounds planned; it matters only where ``eta`` is None. None: the rate falls with
+        the rounds played. More rounds than this: stages of doubling length, whose rate follows from
+        the length, with the state kept.
     eta : float or None, default=None
-        Learning rate. None: sqrt(2 ln A / (A T)), or sqrt(ln A / (A t)) without a horizon.
+        Learning rate of all rounds. None: sqrt(2 ln A / (A T)), or sqrt(ln A / (A t)) in round t
+        without a horizon.
     loss_range : tuple of two floats, default=(0.0, 1.0)
         The least and the largest loss that ``update`` accepts.
     maximize : bool, default=False
@@ -48,14 +50,19 @@ class Exp3(BaseBandit):
 
     Notes
     -----
-    Static regret at most sqrt(2 A T ln A) in expectation against an oblivious adversary (proven,
-    Auer et al. 2002).
+    Static regret at most sqrt(2 A T ln A) in expectation against an oblivious adversary for a known
+    horizon and the default rate (proven, Bubeck and Cesa-Bianchi 2012, theorem 3.1; the policy is
+    that of Auer et al. 2002 without its uniform exploration). More rounds than ``horizon``: the
+    default rate follows the doubled stages, which is not covered.
     O(A) exponentials per round, O(A) memory.
 
     References
     ----------
     P. Auer, N. Cesa-Bianchi, Y. Freund, R. E. Schapire, "The nonstochastic multiarmed bandit
     problem", SIAM Journal on Computing 32 (2002).
+
+    S. Bubeck, N. Cesa-Bianchi, "Regret analysis of stochastic and nonstochastic multi-armed bandit
+    problems", 2012, arXiv:1204.5721.
 
     Examples
     --------
@@ -100,10 +107,12 @@ class Exp3IX(BaseBandit):
     n_arms : int
         Number of arms.
     horizon : int or None, default=None
-        Number of rounds planned. None, or more rounds than this: stages of doubling length, whose
-        parameters follow from the length, with the state kept.
+        Number of rounds planned; it matters only where ``eta`` is None. None: the rate falls with
+        the rounds played. More rounds than this: stages of doubling length, whose rate follows from
+        the length, with the state kept.
     eta : float or None, default=None
-        Learning rate. None: sqrt(2 ln A / (A T)), or sqrt(ln A / (A t)) without a horizon.
+        Learning rate of all rounds. None: sqrt(2 ln A / (A T)), or sqrt(ln A / (A t)) in round t
+        without a horizon.
     loss_range : tuple of two floats, default=(0.0, 1.0)
         The least and the largest loss that ``update`` accepts.
     maximize : bool, default=False
@@ -122,7 +131,7 @@ class Exp3IX(BaseBandit):
 
     Notes
     -----
-    Static regret O(sqrt(A T ln A)) with high probability (proven, Neu 2015).
+    Static regret O(sqrt(A T ln A)) with high probability for the default rate (proven, Neu 2015).
     O(A) exponentials per round, O(A) memory.
 
     References
@@ -266,8 +275,9 @@ class Exp3S(BaseBandit):
 
     Notes
     -----
-    Regret O(sqrt(S A T ln(A T))) against every sequence of arms with S segments, if ``n_segments``
-    is S (proven, Auer et al. 2002, section 8).
+    Regret O(sqrt(S A T ln(A T))) in expectation against every sequence of arms with S segments, if
+    ``n_segments`` is S and the horizon known (proven, Auer et al. 2002, section 8). After each step
+    every weight receives e / (A T) of the total before the step.
     O(A) time per round, O(A) memory.
 
     References

@@ -113,8 +113,9 @@ class CorralBandit(BaseBandit):
 
     Notes
     -----
-    Regret against the better base O(sqrt(M T)) plus a cost for feeding it rarely (proven for stable
-    bases, Agarwal et al. 2017).
+    The source's scheme: regret against the better base O(sqrt(M T)) plus a cost for feeding it
+    rarely is proven there for stable bases and a tuned rate (Agarwal et al. 2017). That the bases
+    used here are stable in its sense is not shown, and the rate is 2 / sqrt(T): observed.
     O(M A) time per round and memory for M bases.
 
     References

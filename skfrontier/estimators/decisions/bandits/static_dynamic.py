@@ -61,7 +61,7 @@ class StaticDynamicBandit(BaseBandit):
         Whether an arm's loss repeats exactly while nothing changes. "auto" starts with "exact" and
         goes over to "noisy" once one arm's successive losses reverse as only noise does.
     base : {"tsallis", "exp3ix"}, default="tsallis"
-        The static learner; "exp3ix" is the one that the analysis covers.
+        The static learner; "exp3ix" is the one that the sketch in the user guide is about.
     mix : float, default=1/3
         The mixing u of the meta learner, in (0, 1].
     epoch_scale : float, default=0.5
@@ -109,13 +109,15 @@ class StaticDynamicBandit(BaseBandit):
 
     Notes
     -----
-    With S given, losses that an oblivious adversary fixed beforehand and exact feedback, static
-    regret is O(sqrt(A T) log(T / delta)) and dynamic regret O(sqrt(S A T) log(T / delta)) with
-    probability 1 - delta for the algorithm of the paper (proven, Qian and Wei 2026). This
-    implementation reconstructs it from the abstract; its own argument, in the user guide, covers
-    expectations and ``base="exp3ix"``. ``n_segments="auto"``, ``horizon=None`` and noisy feedback
-    are heuristics without theorem; their regret is observed. Against an adversary that reacts to
-    the arms played no policy can have both (proven, Marinov and Zimmert 2021).
+    The algorithm of the paper, with S given, losses that an oblivious adversary fixed beforehand and
+    exact feedback, has static regret O(sqrt(A T) log(T / delta)) and dynamic regret
+    O(sqrt(S A T) log(T / delta)) with probability 1 - delta (proven, Qian and Wei 2026). This
+    implementation reconstructs it from the abstract, so that theorem is not about it. The user guide
+    sketches an argument, no full proof, for the same orders in expectation with S given,
+    ``base="exp3ix"`` and small constants. The defaults (``base="tsallis"``, ``eta_scale=1``,
+    ``mix=1/3``), ``n_segments="auto"``, ``horizon=None`` and noisy feedback are not covered by it;
+    their regret is observed. Against an adversary that reacts to the arms played no policy can have
+    both (proven, Marinov and Zimmert 2021).
 
     O(A) time per round, 2.5 kB of memory per arm.
 

@@ -127,7 +127,8 @@ class SlidingWindowUCB(BaseBandit):
     Notes
     -----
     Dynamic regret O(sqrt(S T ln T)) up to factors of the gaps for independent losses whose means
-    have S segments (proven, Garivier and Moulines 2011); none against an adversary.
+    have S segments and ``confidence > sqrt(1/2)``, strictly (proven, Garivier and Moulines 2011 for
+    xi = confidence^2 > 1/2; the default is the limit); none against an adversary.
     O(A) time per round, O(A + window) memory.
 
     References
@@ -217,7 +218,8 @@ class DiscountedUCB(BaseBandit):
     Notes
     -----
     Dynamic regret O(sqrt(S T) ln T) up to factors of the gaps for independent losses whose means
-    have S segments (proven, Garivier and Moulines 2011); none against an adversary.
+    have S segments and ``confidence > sqrt(2)``, strictly (proven, Garivier and Moulines 2011 for
+    xi = confidence^2 / 4 > 1/2; the default is the limit); none against an adversary.
     O(A) time per round, O(A) memory.
 
     References

@@ -120,7 +120,7 @@ def _announce_epoch(f, i):
     i[EPOCH_START] = i[ROUNDS]
     i[EPOCH_END] = min(i[ROUNDS] + i[LENGTH], i[STAGE_END])
     # an epoch that follows a tracking one need not look at every arm again; with S given it sweeps
-    # all the same, as analysed
+    # all the same, as in the sketch of the user guide
     i[CONTINUES] = i[AUTO] == 1 and i[MODE] == TRACKING and is_fresh(i)
     i[MODE] = BETWEEN
 
