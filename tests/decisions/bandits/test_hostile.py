@@ -383,3 +383,17 @@ def test_runs_without_closed_epochs_leave_no_trace_in_the_log():
     for _ in range(20):
         policy.run(np.zeros((1, 3)))
     assert policy._log == []
+
+
+def test_exp3s_shares_the_total_before_the_step():
+    n_arms, horizon, n_segments = 3, 50, 4
+    policy = Exp3S(n_arms, horizon=horizon, n_segments=n_segments, random_state=0)
+    arm = policy.select()
+    policy.update(arm, 0.0)
+    budget = n_segments * np.log(n_arms * horizon) + np.e
+    gamma = min(1.0, np.sqrt(n_arms * budget / ((np.e - 1) * horizon)))
+    weights = np.full(n_arms, 1 / n_arms)
+    weights[arm] *= np.exp(gamma * n_arms / n_arms)  # the gain estimate is n_arms
+    weights += np.e / (n_arms * horizon)
+    law = (1 - gamma) * weights / weights.sum() + gamma / n_arms
+    np.testing.assert_allclose(policy.probabilities(), law, rtol=1e-12)
