@@ -38,17 +38,7 @@ def check_points(X: Any, name: str, *, min_points: int = 0) -> np.ndarray:
             f"{name} is a sparse matrix; dense points are needed: use {name}.toarray(), or reduce the "
             "dimension first (e.g. sklearn.decomposition.TruncatedSVD)."
         )
-    if np.ma.is_masked(X):
-        raise ValueError(f"{name} has masked entries; drop or fill them first.")
-    try:
-        array = np.asarray(X)
-    except ValueError as error:
-        raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
-    if array.dtype == object:
-        with contextlib.suppress(
-            TypeError, ValueError, OverflowError
-        ):  # the next check names the dtype
-            array = array.astype(np.float64)
+    array = as_numbers(X, name)
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}.")
     if array.ndim != 2:
@@ -64,6 +54,28 @@ def check_points(X: Any, name: str, *, min_points: int = 0) -> np.ndarray:
         )
     array = array.astype(_working_dtype(array.dtype), copy=False)
     check_finite(array, name)
+    return array
+
+
+def as_numbers(values: Any, name: str) -> np.ndarray:
+    """Return ``values`` as an array, object arrays of numbers as float64.
+
+    Raises
+    ------
+    ValueError
+        If they are sparse, have masked entries or are ragged. The caller checks dtype and shape.
+    """
+    if sparse.issparse(values):
+        raise ValueError(f"{name} is a sparse matrix; use {name}.toarray().")
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries; drop or fill them first.")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a rectangular array of numbers: {error}") from None
+    if array.dtype == object:  # where this fails, the dtype tells the caller
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            array = array.astype(np.float64)
     return array
 
 
@@ -93,7 +105,10 @@ def check_interval(
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a real number, got {value!r}.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be a number that a float can hold.") from None
     above = number >= low if closed in ("both", "left") else number > low
     below = number <= high if closed in ("both", "right") else number < high
     if not (above and below):
@@ -103,13 +118,16 @@ def check_interval(
     return number
 
 
-def check_count(value: Any, name: str, minimum: int = 1) -> int:
-    """Return ``value`` as an int of at least ``minimum``, or raise naming ``name``."""
+def check_count(value: Any, name: str, minimum: int = 1, maximum: int | None = None) -> int:
+    """Return ``value`` as a Python int in ``minimum..maximum``, or raise naming ``name``."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an integer, got {value!r}.")
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {value!r}.")
-    return int(value)
+    number = int(value)
+    if maximum is not None and number > maximum:
+        raise ValueError(f"{name} must be at most {maximum}.")
+    return number
 
 
 def check_flag(value: Any, name: str) -> bool:

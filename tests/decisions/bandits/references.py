@@ -94,7 +94,7 @@ class Weights:
         elif self.kind == "Exp3S":
             gamma = min(1, math.sqrt(A * (S * math.log(A * T) + math.e) / ((math.e - 1) * T)))
             w = self.w * np.exp(gamma * hit * (1 - c) / self.p[I] / A)
-            w = w + math.e / (A * T) * w.sum()
+            w = w + math.e / (A * T) * self.w.sum()
             self.w = w / w.sum()
             self.p = (1 - gamma) * self.w + gamma / A
 

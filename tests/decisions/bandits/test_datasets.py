@@ -131,3 +131,15 @@ def test_open_bandit_names_are_checked():
         fetch_open_bandit(campaign="pets")
     with pytest.raises(OSError, match="random/men"):
         fetch_open_bandit(campaign="men", data_home="/nonexistent", download_if_missing=False)
+
+
+@pytest.mark.parametrize(("n_rounds", "n_blocks"), [(1050, 10), (1999, 199), (100, 60), (7, 7)])
+def test_hidden_windows_have_the_number_of_blocks_asked_for(n_rounds, n_blocks):
+    length = n_rounds // n_blocks
+    losses = make_hidden_window_bandit(
+        n_rounds, 3, window=length // 2, n_blocks=n_blocks, random_state=0
+    )
+    assert (losses[:, 1:] == 0).sum() == n_blocks * (length // 2)
+    assert not (losses[n_blocks * length :, 1:] == 0).any()
+    with pytest.raises(ValueError, match="n_blocks must be at most"):
+        make_hidden_window_bandit(n_rounds, 3, n_blocks=n_rounds + 1)

@@ -16,6 +16,7 @@ from skfrontier.algos import (
 )
 from skfrontier.algos.decisions.bandits.regret import _switching_frontier
 from skfrontier.datasets import make_switching_bandit
+from skfrontier.estimators import StaticDynamicBandit
 
 matrices = st.tuples(st.integers(1, 30), st.integers(1, 4), st.integers(0, 2**32)).map(
     lambda shape: np.random.default_rng(shape[2]).integers(0, 4, shape[:2]) / 4
@@ -116,3 +117,23 @@ def test_bad_frontier_input():
         best_switching_loss([[0.0]], 0)
     with pytest.raises(ValueError, match="at least 1 row"):
         best_switching_loss(np.empty((0, 2)), 1)
+
+
+@pytest.mark.parametrize("function", [static_regret, dynamic_regret])
+def test_rewards_are_read_as_the_policy_read_them(function):
+    rewards = (np.random.default_rng(0).random((3000, 2)) < [0.3, 0.6]).astype(float)
+    result = StaticDynamicBandit(2, maximize=True, random_state=0).run(rewards)
+    assert function(result, rewards) == function(result.arms, -rewards)
+    assert function(result, rewards) < 1500
+    report = regret_report(result, rewards)
+    assert report["static"] == static_regret(result.arms, -rewards)
+    with pytest.raises(ValueError, match="another matrix"):
+        function(result, 1 - rewards)
+
+
+def test_a_result_belongs_to_its_matrix():
+    losses = np.random.default_rng(0).random((200, 3))
+    result = StaticDynamicBandit(3, random_state=0).run(losses)
+    assert static_regret(result, losses) == static_regret(result.arms, losses)
+    with pytest.raises(ValueError, match="another matrix"):
+        regret_report(result, losses[::-1])

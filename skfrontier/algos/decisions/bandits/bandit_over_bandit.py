@@ -29,6 +29,7 @@ from skfrontier.algos.decisions.bandits.rounds import (
     PolicyKernels,
     close_round,
     empty_state,
+    is_law,
     next_stage,
     refusal,
 )
@@ -44,6 +45,7 @@ _BETWEEN_BLOCKS = -1
 
 def bandit_over_bandit_state(n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Return the state of an unused policy."""
+    n_arms = int(n_arms)  # arithmetic of narrow numpy integers would wrap
     f, i = empty_state(n_arms, horizon, floats=_Q + n_arms)
     i[_CHOSEN] = _BETWEEN_BLOCKS
     f[_Q:] = 1.0 / n_arms
@@ -140,6 +142,8 @@ def _are_blocks_sound(f: np.ndarray, i: np.ndarray) -> bool:
         1 <= i[_CANDIDATES] <= _MOST_CANDIDATES
         and _BETWEEN_BLOCKS <= i[_CHOSEN] < i[_CANDIDATES]
         and i[_LENGTH] >= 1
+        and is_law(f[_Q:])
+        and is_law(f[_META_P : _META_P + i[_CANDIDATES]])
     )
 
 

@@ -34,6 +34,7 @@ def monitored_state(
     n_arms: int, horizon: int | None, *, window: int, n_segments: float, confidence: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the state of an unused policy; ``window`` is even."""
+    n_arms, window = int(n_arms), int(window)  # arithmetic of narrow numpy integers would wrap
     f, i = empty_state(n_arms, horizon, floats=_N + (4 + window) * n_arms)
     f[_CONFIDENCE] = confidence
     f[_SEGMENTS] = n_segments

@@ -26,6 +26,7 @@ from skfrontier.algos.decisions.bandits.rounds import (
     PolicyKernels,
     close_round,
     empty_state,
+    is_law,
     next_stage,
     refusal,
 )
@@ -42,6 +43,7 @@ def corral_state(
     n_arms: int, horizon: int | None, *, bases: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the state of an unused policy; ``bases`` holds segment numbers or ``EXP3_IX_BASE``."""
+    n_arms = int(n_arms)  # arithmetic of narrow numpy integers would wrap
     M = len(bases)
     f, i = empty_state(n_arms, horizon, floats=_BASES + M * (_FIELDS + n_arms))
     i[_N_BASES] = M
@@ -189,7 +191,11 @@ def corral_play(f, i, rng, losses, offset, scale, arms, seen, chances, log):
 
 def _are_bases_sound(f: np.ndarray, i: np.ndarray) -> bool:
     M = int(i[_N_BASES])
-    return 0 <= i[_CHOSEN] < M and len(f) == _BASES + M * (_FIELDS + int(i[N_ARMS]))
+    if not (0 <= i[_CHOSEN] < M and len(f) == _BASES + M * (_FIELDS + int(i[N_ARMS]))):
+        return False
+    p = f[_BASES : _BASES + M]
+    laws = [p, _played_law(f, i), *(_base_law(f, i, k) for k in range(M))]
+    return bool(p.min() > 0.0 and all(is_law(law) for law in laws))
 
 
 CORRAL = PolicyKernels(corral_select, corral_update, corral_law, corral_play, _are_bases_sound)

@@ -1,13 +1,20 @@
 """Compare policies on known losses, and evaluate one on logged choices."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from skfrontier.algos._validation import check_choice, check_count, check_finite
+from skfrontier.algos._validation import (
+    as_numbers,
+    check_choice,
+    check_count,
+    check_finite,
+    check_n_jobs,
+)
 from skfrontier.algos.decisions.bandits.loss_matrix import check_losses
 from skfrontier.algos.decisions.bandits.random import generator_words, uniform
 from skfrontier.algos.decisions.bandits.regret import dynamic_regret, static_regret
@@ -63,7 +70,7 @@ def run_many(
     Raises
     ------
     ValueError, TypeError
-        If ``losses`` or ``n_repeats`` is not accepted.
+        If ``policies``, ``losses``, ``n_repeats`` or ``n_jobs`` is not accepted.
 
     Examples
     --------
@@ -75,6 +82,11 @@ def run_many(
     >>> regrets["ucb"]["dynamic"].shape
     (10,)
     """
+    if not isinstance(policies, Mapping):
+        raise TypeError(f"policies must be a dict of name -> policy, got {policies!r}.")
+    for name, policy in policies.items():
+        _check_policy(policy, f"policies[{name!r}]")
+    check_n_jobs(n_jobs)
     losses = check_losses(losses)
     n_repeats = check_count(n_repeats, "n_repeats")
     seeds = np.random.SeedSequence(_entropy(random_state)).spawn(len(policies) * n_repeats)
@@ -91,15 +103,19 @@ def run_many(
     }
 
 
+def _check_policy(policy: Any, name: str) -> None:
+    """Raise unless ``policy`` is an object, not a class, with the methods of a policy."""
+    methods = ("select", "update", "run", "get_params", "set_params", "get_state")
+    if isinstance(policy, type) or not all(hasattr(policy, method) for method in methods):
+        raise TypeError(f"{name} must be a bandit policy, got {policy!r}.")
+
+
 def _play_once(
     policy: Any, losses: np.ndarray, seed: np.random.SeedSequence
 ) -> tuple[float, float]:
     copy = _unused_copy(policy, int(seed.generate_state(1)[0]))
-    arms = copy.run(losses).arms
-    sign = -1.0 if getattr(policy, "maximize", False) else 1.0
-    if sign < 0.0:
-        losses = -losses.astype(np.float64)
-    return float(static_regret(arms, losses)), float(dynamic_regret(arms, losses))
+    result = copy.run(losses)
+    return float(static_regret(result, losses)), float(dynamic_regret(result, losses))
 
 
 def _unused_copy(policy: Any, seed: int) -> Any:
@@ -154,12 +170,17 @@ def replay_evaluate(
     Raises
     ------
     ValueError
-        If arms, losses or propensities differ in length or are out of range.
+        If arms, losses or propensities differ in length or are out of range; losses must lie in
+        the policy's ``loss_range``, those of unused events too.
 
     Notes
     -----
-    "rejection" and "ips" are unbiased for logs whose arms depend on the past only through the
-    propensities (proven, Li et al. 2011 for uniform logging); "snips" has a bias of order 1/T.
+    "ips" is unbiased for logs whose arms depend on the past only through the propensities; "snips"
+    has a bias of order 1/T. "rejection" is unbiased for independent identically distributed events
+    if a fixed number of kept events is taken from an unlimited log (proven, Li et al. 2011 for
+    uniform logging). A log that ends makes the number of kept events depend on the policy; that
+    the bias is small then is observed, not proven. The standard error takes the losses for
+    independent and identically distributed, which those of a policy that learns are not.
 
     References
     ----------
@@ -179,9 +200,16 @@ def replay_evaluate(
     True
     """
     method = check_choice(method, "method", ("rejection", "ips", "snips"))
-    arms, losses, propensities = _check_log(arms, losses, propensities, policy.n_arms)
+    _check_policy(policy, "policy")
     if method == "rejection":
-        return _replay_by_rejection(policy, arms, losses, propensities, random_state)
+        policy_seed, coin_seed = np.random.SeedSequence(_entropy(random_state)).generate_state(2)
+        policy = _unused_copy(policy, int(policy_seed))
+    in_use = policy.get_state()["params"]  # set_params may have announced others since
+    arms, losses, propensities = _check_log(
+        arms, losses, propensities, in_use["n_arms"], in_use["loss_range"]
+    )
+    if method == "rejection":
+        return _replay_by_rejection(policy, arms, losses, propensities, int(coin_seed))
     law = policy.probabilities()
     weights = law[arms] / propensities
     return _weighted_value(weights, losses, normalise=method == "snips")
@@ -192,19 +220,17 @@ def _replay_by_rejection(
     arms: np.ndarray,
     losses: np.ndarray,
     propensities: np.ndarray,
-    random_state: Any,
+    coin_seed: int,
 ) -> ReplayResult:
-    policy_seed, coin_seed = np.random.SeedSequence(_entropy(random_state)).generate_state(2)
-    copy = _unused_copy(policy, int(policy_seed))
-    coins = generator_words(int(coin_seed))
+    coins = generator_words(coin_seed)
     least = propensities.min() if len(propensities) else 1.0
     kept = []
     for arm, loss, propensity in zip(arms.tolist(), losses.tolist(), propensities, strict=True):
-        if copy.select() != arm:
+        if policy.select() != arm:
             continue
         if propensity > least and uniform(coins) >= least / propensity:
             continue
-        copy.update(arm, loss)
+        policy.update(arm, loss)
         kept.append(loss)
     return _mean_and_error(np.array(kept))
 
@@ -231,21 +257,36 @@ def _mean_and_error(values: np.ndarray) -> ReplayResult:
 
 
 def _check_log(
-    arms: Any, losses: Any, propensities: Any, n_arms: int
+    arms: Any, losses: Any, propensities: Any, n_arms: int, loss_range: list[float]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    arms = np.asarray(arms)
-    losses = np.asarray(losses, dtype=np.float64)
+    arms = as_numbers(arms, "arms")
+    losses = _as_floats(losses, "losses")
     if propensities is None:
-        propensities = np.full(len(arms), 1.0 / n_arms)
-    propensities = np.asarray(propensities, dtype=np.float64)
+        propensities = np.full(arms.shape, 1.0 / n_arms)
+    propensities = _as_floats(propensities, "propensities")
     if not arms.shape == losses.shape == propensities.shape == (arms.size,):
         raise ValueError(
             "arms, losses and propensities must be 1-D of the same length, got shapes "
             f"{arms.shape}, {losses.shape} and {propensities.shape}."
         )
-    if len(arms) and (arms.dtype.kind not in "iu" or not 0 <= arms.min() <= arms.max() < n_arms):
+    if len(arms) == 0:
+        return arms.astype(np.intp), losses, propensities
+    if arms.dtype.kind not in "iu" or not 0 <= arms.min() <= arms.max() < n_arms:
         raise ValueError(f"arms must be integers in 0..{n_arms - 1}.")
     check_finite(losses, "losses")
-    if len(arms) and not (propensities.min() > 0.0 and propensities.max() <= 1.0):
+    low, high = loss_range
+    if not low <= losses.min() <= losses.max() <= high:
+        raise ValueError(
+            f"losses must lie in the policy's loss_range [{low:g}, {high:g}], got "
+            f"{losses.min()}..{losses.max()}."
+        )
+    if not (propensities.min() > 0.0 and propensities.max() <= 1.0):
         raise ValueError("propensities must lie in (0, 1].")
-    return arms, losses, propensities
+    return arms.astype(np.intp), losses, propensities
+
+
+def _as_floats(values: Any, name: str) -> np.ndarray:
+    array = as_numbers(values, name)
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}.")
+    return array.astype(np.float64)

@@ -23,7 +23,7 @@ from skfrontier.algos.decisions.bandits.rounds import (
     PolicyKernels,
     close_round,
     empty_state,
-    is_always_sound,
+    is_law,
     next_stage,
     refusal,
 )
@@ -48,6 +48,7 @@ def weights_state(
     delta: float = 0.05,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the state of an unused policy of the given ``kind``."""
+    n_arms = int(n_arms)  # arithmetic of narrow numpy integers would wrap
     f, i = empty_state(n_arms, horizon, floats=_P + 2 * n_arms, kind=kind)
     f[_GIVEN_ETA] = np.nan if eta is None else eta
     f[_SEGMENTS] = n_segments
@@ -108,7 +109,7 @@ def _begin_stage(f, i):
             f[_ETA] = math.sqrt(2.0 * log_arms / (A * T))
     elif kind == EXP3_P:
         f[_GAMMA] = min(0.6, 2.0 * math.sqrt(0.6 * A * log_arms / T))
-        f[_BONUS] = 2.0 * math.sqrt(math.log(A * T / f[_DELTA])) / math.sqrt(A * T)
+        f[_BONUS] = 2.0 * math.sqrt(math.log(A * T) - math.log(f[_DELTA])) / math.sqrt(A * T)
     elif kind == EXP3_S:
         budget = f[_SEGMENTS] * math.log(A * T) + math.e
         f[_GAMMA] = min(1.0, math.sqrt(A * budget / ((math.e - 1.0) * T)))
@@ -192,16 +193,13 @@ def _exp3_p_step(f, i, arm, gain):
 
 @njit
 def _exp3_s_step(f, i, arm, gain):
-    """Exp3 on gains, and every weight receives a share of the total."""
+    """Exp3 on gains, and every weight receives a share of the total before the step."""
     A = i[N_ARMS]
     w = f[_P + A : _P + 2 * A]
     w[arm] *= math.exp(f[_GAMMA] * gain / A)
-    total = 0.0
-    for a in range(A):  # the actual sum: correcting the old one would amplify its rounding
-        total += w[a]
     grown = 0.0
     for a in range(A):
-        w[a] = w[a] / total + f[_SHARE]
+        w[a] += f[_SHARE]  # a share of the old total, which is one
         grown += w[a]
     for a in range(A):
         w[a] /= grown
@@ -225,4 +223,10 @@ def weights_play(f, i, rng, losses, offset, scale, arms, seen, chances, log):
     return len(losses), 0
 
 
-WEIGHTS = PolicyKernels(weights_select, weights_update, weights_law, weights_play, is_always_sound)
+def _are_weights_sound(f: np.ndarray, i: np.ndarray) -> bool:
+    return is_law(f[_P : _P + i[N_ARMS]]) and EXP3 <= i[KIND] <= TSALLIS_INF
+
+
+WEIGHTS = PolicyKernels(
+    weights_select, weights_update, weights_law, weights_play, _are_weights_sound
+)

@@ -44,6 +44,7 @@ def index_state(
     discount: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the state of an unused policy of the given ``kind``."""
+    n_arms = int(n_arms)  # arithmetic of narrow numpy integers would wrap
     f, i = empty_state(n_arms, horizon, floats=_N + 2 * n_arms, kind=kind)
     f[_CONFIDENCE] = confidence
     f[_SEGMENTS] = n_segments

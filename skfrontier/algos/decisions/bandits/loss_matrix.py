@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._validation import check_finite
+from skfrontier.algos._validation import as_numbers, check_finite
 
 _BLOCK_BYTES = 2**20
 
@@ -23,10 +23,10 @@ def check_losses(
     Raises
     ------
     ValueError
-        If it is not 2-D with ``n_arms`` columns (at least one), has fewer than ``min_rounds`` rows,
-        or an entry is NaN, infinite or out of range.
+        If it is sparse, masked, ragged or not numeric, is not 2-D with ``n_arms`` columns (at least
+        one), has fewer than ``min_rounds`` rows, or an entry is NaN, infinite or out of range.
     """
-    losses = np.asarray(losses)
+    losses = as_numbers(losses, "losses")
     if losses.dtype.kind not in "fiub":
         raise ValueError(f"losses must hold real numbers, got dtype {losses.dtype}.")
     if losses.ndim != 2:
@@ -38,14 +38,12 @@ def check_losses(
         raise ValueError(f"losses must have at least {min_rounds} row(s), got {losses.shape}.")
     if len(losses) == 0:
         return losses
-    least, largest = losses.min(), losses.max()
+    least, largest = float(losses.min()), float(losses.max())  # as update compares its loss
     if not (np.isfinite(least) and np.isfinite(largest)):
         check_finite(losses, "losses")
     for extreme in (least, largest):
         if not low <= extreme <= high:
-            raise ValueError(
-                f"losses must lie in loss_range [{low:g}, {high:g}], got {extreme.item()!r}."
-            )
+            raise ValueError(f"losses must lie in loss_range [{low:g}, {high:g}], got {extreme!r}.")
     return losses
 
 

@@ -1,5 +1,6 @@
 """Regrets of arms played on known losses, and the best sequence with few switches."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ def static_regret(arms: Any, losses: Any, cumulative: bool = False) -> Any:
     arms : array-like of shape (T,) or BanditResult
         Arms played.
     losses : array-like of shape (T, n_arms)
-        Loss of every arm in every round.
+        Loss of every arm in every round; with a result of a policy that maximizes, the rewards that
+        it was played on.
     cumulative : bool, default=False
         Return the regret after every round: the best arm is then that of the rounds so far.
 
@@ -52,7 +54,8 @@ def dynamic_regret(arms: Any, losses: Any, cumulative: bool = False) -> Any:
     arms : array-like of shape (T,) or BanditResult
         Arms played.
     losses : array-like of shape (T, n_arms)
-        Loss of every arm in every round.
+        Loss of every arm in every round; with a result of a policy that maximizes, the rewards that
+        it was played on.
     cumulative : bool, default=False
         Return the regret after every round.
 
@@ -84,7 +87,8 @@ def switching_regret(arms: Any, losses: Any, n_segments: int) -> float:
     arms : array-like of shape (T,) or BanditResult
         Arms played.
     losses : array-like of shape (T, n_arms)
-        Loss of every arm in every round.
+        Loss of every arm in every round; with a result of a policy that maximizes, the rewards that
+        it was played on.
     n_segments : int
         Number of constant stretches that the best sequence may have.
 
@@ -109,7 +113,7 @@ def switching_regret(arms: Any, losses: Any, n_segments: int) -> float:
 
 
 def regret_report(
-    result_or_arms: Any, losses: Any, *, n_segments: tuple[int, ...] = (1,)
+    result_or_arms: Any, losses: Any, *, n_segments: int | Sequence[int] = (1,)
 ) -> dict[str, Any]:
     """Static, dynamic and switching regret of one run.
 
@@ -119,14 +123,15 @@ def regret_report(
         What was played.
     losses : array-like of shape (T, n_arms)
         Loss of every arm in every round.
-    n_segments : sequence of int, default=(1,)
+    n_segments : int or sequence of int, default=(1,)
         Numbers of segments of the sequences to compare with.
 
     Returns
     -------
     dict
         ``static`` and ``dynamic`` (floats), ``switching`` (number of segments -> regret) and
-        ``n_segments_true``, one more than the number of rounds in which the losses changed.
+        ``n_segments_true``, one more than the number of rounds in which the losses changed (on noisy
+        losses nearly every round: compare with the means, where they are known).
 
     Raises
     ------
@@ -142,7 +147,8 @@ def regret_report(
     ({1: 0.0, 2: 1.0}, 2)
     """
     arms, losses = _check_played(result_or_arms, losses)
-    wanted = [check_count(s, "n_segments") for s in n_segments]
+    numbers = n_segments if isinstance(n_segments, Iterable) else (n_segments,)
+    wanted = [check_count(s, "n_segments") for s in numbers]
     played = losses[np.arange(len(arms)), arms].sum(dtype=np.float64)
     frontier = best_switching_loss(losses, max(wanted, default=1))
     return {
@@ -211,11 +217,13 @@ def best_switching_loss(losses: Any, max_segments: int, *, return_arms: bool = F
 
 
 def _check_played(arms: Any, losses: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the arms as an index array and the losses as a finite matrix with as many rows."""
-    if isinstance(arms, BanditResult):
-        arms = arms.arms
+    """Return the arms as an index array and the losses as a finite matrix with as many rows.
+
+    Of a result the matrix must be the one that was played; rewards come back as negative losses.
+    """
     losses = check_losses(losses)
-    arms = np.asarray(arms)
+    result = arms if isinstance(arms, BanditResult) else None
+    arms = np.asarray(arms if result is None else result.arms)
     if arms.ndim != 1 or len(arms) != len(losses):
         raise ValueError(
             f"arms must have one entry for each of the {len(losses)} rows of losses, got shape "
@@ -227,7 +235,14 @@ def _check_played(arms: Any, losses: Any) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(
             f"arms must lie in 0..{losses.shape[1] - 1}, got {arms.min()}..{arms.max()}."
         )
-    return arms.astype(np.intp, copy=False), losses
+    arms = arms.astype(np.intp, copy=False)
+    if result is None:
+        return arms, losses
+    if not np.allclose(losses[np.arange(len(arms)), arms], result.losses, rtol=1e-6, atol=1e-9):
+        raise ValueError(
+            "the result was played on another matrix: its losses are not those of its arms in losses."
+        )
+    return arms, -losses if result.maximize else losses
 
 
 def _run_starts(losses: np.ndarray) -> np.ndarray:

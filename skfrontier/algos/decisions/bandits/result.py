@@ -18,6 +18,9 @@ class BanditResult:
     probabilities : ndarray of shape (T,)
         The probability with which the arm was drawn: 1 for index policies, NaN for Thompson
         sampling, whose law has no closed form.
+    maximize : bool, default=False
+        Whether ``losses`` are rewards. The regret functions read the matrix that they are given
+        accordingly.
 
     Examples
     --------
@@ -31,6 +34,7 @@ class BanditResult:
     arms: np.ndarray
     losses: np.ndarray
     probabilities: np.ndarray
+    maximize: bool = False
 
     def cumulative(self) -> np.ndarray:
         """Return the running sum of ``losses``, of shape (T,)."""

@@ -26,6 +26,8 @@ OWN_FLOATS = 2
 NOTHING_PENDING, WRONG_ARM = -1, -2
 EPOCH_CLOSED, BUFFER_FULL, HORIZON_PASSED = 1, 2, 4
 SHORTEST_STAGE = 1024
+MOST_ARMS = 2**31 - 1  # arms of a run are int32
+MOST_ROUNDS = 2**53  # a count of rounds is exact as a float, and stages can double without overflow
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class PolicyKernels:
     and returns the number of rounds it has played and the number of lines it has written to the
     log. ``grow(f, i)`` returns longer state vectors, for policies whose memory grows with the
     horizon. ``is_sound(f, i)`` says whether every word of ``i`` that the kernels use as an index
-    or a length lies in bounds; states that come from outside pass it before a kernel sees them.
+    or a length lies in bounds and every law in ``f`` is one; states that come from outside pass it
+    before a kernel sees them.
     """
 
     select: Callable
@@ -62,6 +65,7 @@ def empty_state(
 
     ``ints`` words follow the counts in ``i``.
     """
+    n_arms = int(n_arms)  # arithmetic of narrow numpy integers would wrap
     f = np.zeros(floats)
     i = np.zeros(COUNTS + n_arms + ints, dtype=np.int64)
     i[PENDING] = -1
@@ -85,9 +89,9 @@ def is_header_sound(i: np.ndarray, n_arms: int) -> bool:
     )
 
 
-def is_always_sound(f: np.ndarray, i: np.ndarray) -> bool:
-    """For policies whose kernels use no index of their own."""
-    return True
+def is_law(p: np.ndarray) -> bool:
+    """Whether ``p`` holds probabilities that sum to one."""
+    return bool(np.all(p >= 0.0) and abs(p.sum() - 1.0) < 1e-6)
 
 
 @njit

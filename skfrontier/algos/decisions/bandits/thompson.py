@@ -14,7 +14,7 @@ from skfrontier.algos.decisions.bandits.rounds import (
     PolicyKernels,
     close_round,
     empty_state,
-    is_always_sound,
+    next_stage,
 )
 
 _DISCOUNT = OWN_FLOATS
@@ -26,6 +26,7 @@ def thompson_state(
     n_arms: int, horizon: int | None, *, discount: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the state of an unused policy: the discounted rewards and losses of each arm."""
+    n_arms = int(n_arms)  # arithmetic of narrow numpy integers would wrap
     f, i = empty_state(n_arms, horizon, floats=_REWARDS + 2 * n_arms)
     f[_DISCOUNT] = discount
     return f, i
@@ -56,7 +57,9 @@ def thompson_update(f, i, rng, arm, loss):
             f[a] *= f[_DISCOUNT]
     f[_REWARDS + arm] += 1.0 - loss
     f[_REWARDS + A + arm] += loss
-    return close_round(f, i, arm, loss)
+    status = close_round(f, i, arm, loss)
+    next_stage(i)
+    return status
 
 
 def thompson_law(f: np.ndarray, i: np.ndarray, out: np.ndarray) -> None:
@@ -86,6 +89,10 @@ def thompson_play(f, i, rng, losses, offset, scale, arms, seen, chances, log):
     return len(losses), 0
 
 
+def _are_rewards_sound(f: np.ndarray, i: np.ndarray) -> bool:
+    return bool(np.all(f[_REWARDS:] >= 0.0) and 0.0 < f[_DISCOUNT] <= 1.0)
+
+
 THOMPSON = PolicyKernels(
-    thompson_select, thompson_update, thompson_law, thompson_play, is_always_sound
+    thompson_select, thompson_update, thompson_law, thompson_play, _are_rewards_sound
 )

@@ -26,10 +26,11 @@ def make_switching_bandit(
     n_arms : int
         Number of arms A.
     n_segments : int
-        Number of segments S; the change points are a uniform (S-1)-subset of 1..T-1.
+        Number of segments S, at most ``n_rounds``; the change points are a uniform (S-1)-subset of 1..T-1.
     gap : float or None, default=None
         None: every row is uniform on [0, 1]^A. Otherwise every loss is 0.5, that of one random arm
-        a segment 0.5 - gap.
+        a segment 0.5 - gap; two segments in a row may draw the same arm, ``n_segments`` of the meta
+        data counts what really changes.
     random_state : int, numpy Generator or None, default=None
         Seed.
     return_meta : bool, default=False
@@ -95,8 +96,8 @@ def make_hidden_window_bandit(
         Length of the windows, at most half a block. None: uniform on 0..half a block, anew each
         time.
     n_blocks : int or None, default=None
-        Number of blocks of equal length. None: blocks of floor(sqrt(T)) rounds. Rounds after the
-        last whole block have no window.
+        Number of blocks, each of floor(T / n_blocks) rounds; at most T. None: as many blocks of
+        floor(sqrt(T)) rounds as fit. Rounds after the last block have no window.
     gap : float, default=0.5
         How much better the arm of a window is than arm 0.
     random_state : int, numpy Generator or None, default=None
@@ -131,14 +132,16 @@ def make_hidden_window_bandit(
     gap = check_interval(gap, "gap", 0.0, 0.5)
     if n_blocks is None:
         length = math.isqrt(n_rounds)
+        n_blocks = n_rounds // length
     else:
-        length = max(1, n_rounds // check_count(n_blocks, "n_blocks"))
+        n_blocks = check_count(n_blocks, "n_blocks", maximum=n_rounds)
+        length = n_rounds // n_blocks
     half = length // 2
     fixed = None if window is None else min(check_count(window, "window", minimum=0), half)
     rng = np.random.default_rng(random_state)
     losses = np.ones((n_rounds, n_arms))
     losses[:, 0] = 0.5
-    for block in range(n_rounds // length):
+    for block in range(n_blocks):
         width = int(rng.integers(half + 1)) if fixed is None else fixed
         arm = int(rng.integers(1, n_arms))
         start = block * length + int(rng.integers(length - width + 1))

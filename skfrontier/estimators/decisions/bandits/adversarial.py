@@ -26,10 +26,12 @@ class Exp3(BaseBandit):
     n_arms : int
         Number of arms.
     horizon : int or None, default=None
-        Number of rounds planned. None, or more rounds than this: stages of doubling length, whose
-        parameters follow from the length, with the state kept.
+        Number of rounds planned; it matters only where ``eta`` is None. None: the rate falls with
+        the rounds played. More rounds than this: stages of doubling length, whose rate follows from
+        the length, with the state kept.
     eta : float or None, default=None
-        Learning rate. None: sqrt(2 ln A / (A T)), or sqrt(ln A / (A t)) without a horizon.
+        Learning rate of all rounds. None: sqrt(2 ln A / (A T)), or sqrt(ln A / (A t)) in round t
+        without a horizon.
     loss_range : tuple of two floats, default=(0.0, 1.0)
         The least and the largest loss that ``update`` accepts.
     maximize : bool, default=False
@@ -48,14 +50,19 @@ class Exp3(BaseBandit):
 
     Notes
     -----
-    Static regret at most sqrt(2 A T ln A) in expectation against an oblivious adversary (proven,
-    Auer et al. 2002).
+    Static regret at most sqrt(2 A T ln A) in expectation against an oblivious adversary for a known
+    horizon and the default rate (proven, Bubeck and Cesa-Bianchi 2012, theorem 3.1; the policy is
+    that of Auer et al. 2002 without its uniform exploration). More rounds than ``horizon``: the
+    default rate follows the doubled stages, which is not covered.
     O(A) exponentials per round, O(A) memory.
 
     References
     ----------
     P. Auer, N. Cesa-Bianchi, Y. Freund, R. E. Schapire, "The nonstochastic multiarmed bandit
     problem", SIAM Journal on Computing 32 (2002).
+
+    S. Bubeck, N. Cesa-Bianchi, "Regret analysis of stochastic and nonstochastic multi-armed bandit
+    problems", 2012, arXiv:1204.5721.
 
     Examples
     --------
@@ -85,11 +92,11 @@ class Exp3(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
         eta = self.eta
         if eta is not None:
             eta = check_interval(eta, "eta", 0.0, np.inf, closed="neither")
-        return weights_state(EXP3, self.n_arms, self.horizon, eta=eta)
+        return weights_state(EXP3, n_arms, horizon, eta=eta)
 
 
 class Exp3IX(BaseBandit):
@@ -100,10 +107,12 @@ class Exp3IX(BaseBandit):
     n_arms : int
         Number of arms.
     horizon : int or None, default=None
-        Number of rounds planned. None, or more rounds than this: stages of doubling length, whose
-        parameters follow from the length, with the state kept.
+        Number of rounds planned; it matters only where ``eta`` is None. None: the rate falls with
+        the rounds played. More rounds than this: stages of doubling length, whose rate follows from
+        the length, with the state kept.
     eta : float or None, default=None
-        Learning rate. None: sqrt(2 ln A / (A T)), or sqrt(ln A / (A t)) without a horizon.
+        Learning rate of all rounds. None: sqrt(2 ln A / (A T)), or sqrt(ln A / (A t)) in round t
+        without a horizon.
     loss_range : tuple of two floats, default=(0.0, 1.0)
         The least and the largest loss that ``update`` accepts.
     maximize : bool, default=False
@@ -122,7 +131,7 @@ class Exp3IX(BaseBandit):
 
     Notes
     -----
-    Static regret O(sqrt(A T ln A)) with high probability (proven, Neu 2015).
+    Static regret O(sqrt(A T ln A)) with high probability for the default rate (proven, Neu 2015).
     O(A) exponentials per round, O(A) memory.
 
     References
@@ -157,11 +166,11 @@ class Exp3IX(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
         eta = self.eta
         if eta is not None:
             eta = check_interval(eta, "eta", 0.0, np.inf, closed="neither")
-        return weights_state(EXP3_IX, self.n_arms, self.horizon, eta=eta)
+        return weights_state(EXP3_IX, n_arms, horizon, eta=eta)
 
 
 class Exp3P(BaseBandit):
@@ -231,9 +240,9 @@ class Exp3P(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
         delta = check_interval(self.delta, "delta", 0.0, 1.0, closed="neither")
-        return weights_state(EXP3_P, self.n_arms, self.horizon, delta=delta)
+        return weights_state(EXP3_P, n_arms, horizon, delta=delta)
 
 
 class Exp3S(BaseBandit):
@@ -266,8 +275,9 @@ class Exp3S(BaseBandit):
 
     Notes
     -----
-    Regret O(sqrt(S A T ln(A T))) against every sequence of arms with S segments, if ``n_segments``
-    is S (proven, Auer et al. 2002, section 8).
+    Regret O(sqrt(S A T ln(A T))) in expectation against every sequence of arms with S segments, if
+    ``n_segments`` is S and the horizon known (proven, Auer et al. 2002, section 8). After each step
+    every weight receives e / (A T) of the total before the step.
     O(A) time per round, O(A) memory.
 
     References
@@ -303,9 +313,9 @@ class Exp3S(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        n_segments = check_segments(self.n_segments, self.horizon)
-        return weights_state(EXP3_S, self.n_arms, self.horizon, n_segments=n_segments)
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+        n_segments = check_segments(self.n_segments, horizon)
+        return weights_state(EXP3_S, n_arms, horizon, n_segments=n_segments)
 
 
 class FixedShareBandit(BaseBandit):
@@ -374,9 +384,9 @@ class FixedShareBandit(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        n_segments = check_segments(self.n_segments, self.horizon)
-        return weights_state(FIXED_SHARE, self.n_arms, self.horizon, n_segments=n_segments)
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+        n_segments = check_segments(self.n_segments, horizon)
+        return weights_state(FIXED_SHARE, n_arms, horizon, n_segments=n_segments)
 
 
 class TsallisINF(BaseBandit):
@@ -441,5 +451,5 @@ class TsallisINF(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        return weights_state(TSALLIS_INF, self.n_arms, self.horizon)
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+        return weights_state(TSALLIS_INF, n_arms, horizon)

@@ -76,8 +76,8 @@ class BanditOverBandit(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        return bandit_over_bandit_state(self.n_arms, self.horizon)
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+        return bandit_over_bandit_state(n_arms, horizon)
 
 
 class CorralBandit(BaseBandit):
@@ -113,8 +113,9 @@ class CorralBandit(BaseBandit):
 
     Notes
     -----
-    Regret against the better base O(sqrt(M T)) plus a cost for feeding it rarely (proven for stable
-    bases, Agarwal et al. 2017).
+    The source's scheme: regret against the better base O(sqrt(M T)) plus a cost for feeding it
+    rarely is proven there for stable bases and a tuned rate (Agarwal et al. 2017). That the bases
+    used here are stable in its sense is not shown, and the rate is 2 / sqrt(T): observed.
     O(M A) time per round and memory for M bases.
 
     References
@@ -152,12 +153,16 @@ class CorralBandit(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        bases = ("exp3ix", self.n_segments) if self.bases is None else tuple(self.bases)
-        if not bases:
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+        bases = ("exp3ix", self.n_segments) if self.bases is None else self.bases
+        if not isinstance(bases, tuple | list | np.ndarray):
+            raise TypeError(f"bases must be a tuple, a list or None, got {bases!r}.")
+        if len(bases) == 0:
             raise ValueError("bases must name at least one policy, got none.")
         codes = [
-            EXP3_IX_BASE if base == "exp3ix" else check_segments(base, self.horizon, "bases")
+            EXP3_IX_BASE
+            if isinstance(base, str) and base == "exp3ix"
+            else check_segments(base, horizon, "bases" if self.bases is not None else "n_segments")
             for base in bases
         ]
-        return corral_state(self.n_arms, self.horizon, bases=np.array(codes))
+        return corral_state(n_arms, horizon, bases=np.array(codes))

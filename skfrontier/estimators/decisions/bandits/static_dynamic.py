@@ -61,7 +61,7 @@ class StaticDynamicBandit(BaseBandit):
         Whether an arm's loss repeats exactly while nothing changes. "auto" starts with "exact" and
         goes over to "noisy" once one arm's successive losses reverse as only noise does.
     base : {"tsallis", "exp3ix"}, default="tsallis"
-        The static learner; "exp3ix" is the one that the analysis covers.
+        The static learner; "exp3ix" is the one that the sketch in the user guide is about.
     mix : float, default=1/3
         The mixing u of the meta learner, in (0, 1].
     epoch_scale : float, default=0.5
@@ -69,7 +69,7 @@ class StaticDynamicBandit(BaseBandit):
     explore_scale : float, default=0.5
         While tracking, explore with probability ``min(1/2, explore_scale * sqrt(S A / T))``.
     eta_scale : float, default=1.0
-        Scale of the meta learner's rate (the analysis has 1/8).
+        Scale of the meta learner's rate, at most 1e6 (the analysis has 1/8).
     change_tol : float, default=0.0
         Two exact losses count as equal if they differ by no more than this on the [0, 1] scale.
     loss_range : tuple of two floats, default=(0.0, 1.0)
@@ -109,13 +109,15 @@ class StaticDynamicBandit(BaseBandit):
 
     Notes
     -----
-    With S given, losses that an oblivious adversary fixed beforehand and exact feedback, static
-    regret is O(sqrt(A T) log(T / delta)) and dynamic regret O(sqrt(S A T) log(T / delta)) with
-    probability 1 - delta for the algorithm of the paper (proven, Qian and Wei 2026). This
-    implementation reconstructs it from the abstract; its own argument, in the user guide, covers
-    expectations and ``base="exp3ix"``. ``n_segments="auto"``, ``horizon=None`` and noisy feedback
-    are heuristics without theorem; their regret is observed. Against an adversary that reacts to
-    the arms played no policy can have both (proven, Marinov and Zimmert 2021).
+    The algorithm of the paper, with S given, losses that an oblivious adversary fixed beforehand and
+    exact feedback, has static regret O(sqrt(A T) log(T / delta)) and dynamic regret
+    O(sqrt(S A T) log(T / delta)) with probability 1 - delta (proven, Qian and Wei 2026). This
+    implementation reconstructs it from the abstract, so that theorem is not about it. The user guide
+    sketches an argument, no full proof, for the same orders in expectation with S given,
+    ``base="exp3ix"`` and small constants. The defaults (``base="tsallis"``, ``eta_scale=1``,
+    ``mix=1/3``), ``n_segments="auto"``, ``horizon=None`` and noisy feedback are not covered by it;
+    their regret is observed. Against an adversary that reacts to the arms played no policy can have
+    both (proven, Marinov and Zimmert 2021).
 
     O(A) time per round, 2.5 kB of memory per arm.
 
@@ -172,24 +174,24 @@ class StaticDynamicBandit(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
         n_segments = None
         if isinstance(self.n_segments, str):
             check_choice(self.n_segments, "n_segments", ("auto",))
         else:
-            n_segments = check_segments(self.n_segments, self.horizon)
+            n_segments = check_segments(self.n_segments, horizon)
         feedback = check_choice(self.feedback, "feedback", tuple(_FEEDBACK))
         base = check_choice(self.base, "base", tuple(_BASES))
         return new_static_dynamic(
-            self.n_arms,
-            self.horizon,
+            n_arms,
+            horizon,
             n_segments=n_segments,
             feedback=_FEEDBACK[feedback],
             base=_BASES[base],
             mix=check_interval(self.mix, "mix", 0.0, 1.0, closed="right"),
             epoch_scale=_check_scale(self.epoch_scale, "epoch_scale"),
             explore_scale=_check_scale(self.explore_scale, "explore_scale"),
-            eta_scale=_check_scale(self.eta_scale, "eta_scale"),
+            eta_scale=check_interval(self.eta_scale, "eta_scale", 0.0, 1e6, closed="right"),
             change_tol=check_interval(self.change_tol, "change_tol", 0.0, 1.0),
         )
 

@@ -18,6 +18,8 @@ from skfrontier.algos.decisions.bandits.index_policies import (
 from skfrontier.algos.decisions.bandits.thompson import THOMPSON, thompson_state
 from skfrontier.estimators.decisions.bandits.base import BaseBandit, check_segments
 
+_MOST_WINDOW = 2**31 - 1
+
 
 class UCB1(BaseBandit):
     """The lowest optimistic mean of all rounds.
@@ -85,9 +87,9 @@ class UCB1(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        confidence = check_interval(self.confidence, "confidence", 0.0, np.inf)
-        return index_state(UCB1_KIND, self.n_arms, self.horizon, confidence=confidence)
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+        confidence = check_interval(self.confidence, "confidence", 0.0, np.inf, closed="left")
+        return index_state(UCB1_KIND, n_arms, horizon, confidence=confidence)
 
 
 class SlidingWindowUCB(BaseBandit):
@@ -125,7 +127,8 @@ class SlidingWindowUCB(BaseBandit):
     Notes
     -----
     Dynamic regret O(sqrt(S T ln T)) up to factors of the gaps for independent losses whose means
-    have S segments (proven, Garivier and Moulines 2011); none against an adversary.
+    have S segments and ``confidence > sqrt(1/2)``, strictly (proven, Garivier and Moulines 2011 for
+    xi = confidence^2 > 1/2; the default is the limit); none against an adversary.
     O(A) time per round, O(A + window) memory.
 
     References
@@ -165,15 +168,17 @@ class SlidingWindowUCB(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        confidence = check_interval(self.confidence, "confidence", 0.0, np.inf)
-        window = None if self.window is None else check_count(self.window, "window")
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+        confidence = check_interval(self.confidence, "confidence", 0.0, np.inf, closed="left")
+        window = self.window
+        if window is not None:
+            window = check_count(window, "window", maximum=_MOST_WINDOW)
         return index_state(
             SLIDING_WINDOW,
-            self.n_arms,
-            self.horizon,
+            n_arms,
+            horizon,
             confidence=confidence,
-            n_segments=check_segments(self.n_segments, self.horizon),
+            n_segments=check_segments(self.n_segments, horizon),
             window=window,
         )
 
@@ -213,7 +218,8 @@ class DiscountedUCB(BaseBandit):
     Notes
     -----
     Dynamic regret O(sqrt(S T) ln T) up to factors of the gaps for independent losses whose means
-    have S segments (proven, Garivier and Moulines 2011); none against an adversary.
+    have S segments and ``confidence > sqrt(2)``, strictly (proven, Garivier and Moulines 2011 for
+    xi = confidence^2 / 4 > 1/2; the default is the limit); none against an adversary.
     O(A) time per round, O(A) memory.
 
     References
@@ -253,17 +259,17 @@ class DiscountedUCB(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        confidence = check_interval(self.confidence, "confidence", 0.0, np.inf)
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+        confidence = check_interval(self.confidence, "confidence", 0.0, np.inf, closed="left")
         discount = self.discount
         if discount is not None:
             discount = check_interval(discount, "discount", 0.0, 1.0, closed="right")
         return index_state(
             DISCOUNTED,
-            self.n_arms,
-            self.horizon,
+            n_arms,
+            horizon,
             confidence=confidence,
-            n_segments=check_segments(self.n_segments, self.horizon),
+            n_segments=check_segments(self.n_segments, horizon),
             discount=discount,
         )
 
@@ -335,9 +341,9 @@ class ThompsonBeta(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
         discount = check_interval(self.discount, "discount", 0.0, 1.0, closed="right")
-        return thompson_state(self.n_arms, self.horizon, discount=discount)
+        return thompson_state(n_arms, horizon, discount=discount)
 
 
 class MonitoredUCB(BaseBandit):
@@ -415,15 +421,15 @@ class MonitoredUCB(BaseBandit):
         self.maximize = maximize
         self.random_state = random_state
 
-    def _new_state(self) -> tuple[np.ndarray, np.ndarray]:
-        confidence = check_interval(self.confidence, "confidence", 0.0, np.inf)
-        window = check_count(self.window, "window", minimum=2)
+    def _new_state(self, n_arms: int, horizon: int | None) -> tuple[np.ndarray, np.ndarray]:
+        confidence = check_interval(self.confidence, "confidence", 0.0, np.inf, closed="left")
+        window = check_count(self.window, "window", minimum=2, maximum=_MOST_WINDOW)
         if window % 2:
             raise ValueError(f"window must be even, got {window}.")
         return monitored_state(
-            self.n_arms,
-            self.horizon,
+            n_arms,
+            horizon,
             window=window,
-            n_segments=check_segments(self.n_segments, self.horizon),
+            n_segments=check_segments(self.n_segments, horizon),
             confidence=confidence,
         )

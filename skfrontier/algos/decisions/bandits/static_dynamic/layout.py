@@ -9,6 +9,7 @@ from skfrontier.algos.decisions.bandits.rounds import (
     OWN_FLOATS,
     OWN_INTS,
     empty_state,
+    is_law,
 )
 
 (
@@ -80,6 +81,7 @@ def static_dynamic_state(
     change_tol: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the state of a policy that has not begun; ``n_segments=None`` estimates it."""
+    n_arms = int(n_arms)  # arithmetic of narrow numpy integers would wrap
     f, i = empty_state(
         n_arms,
         horizon,
@@ -124,6 +126,8 @@ def is_state_sound(f: np.ndarray, i: np.ndarray) -> bool:
         and np.all((buckets >= 0) & (buckets <= SLOTS))
         and i[LENGTH] >= 1
         and i[FED] >= 1
+        and is_law(static_law(f, i))
+        and 0.0 <= f[TRACK] <= 1.0
     )
 
 

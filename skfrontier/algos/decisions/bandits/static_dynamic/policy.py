@@ -96,7 +96,7 @@ def _begin_stage(f, i):
     """Epoch length, exploration and learning rate for the length T of the stage."""
     A = float(i[N_ARMS])
     T = float(i[STAGE])
-    i[LENGTH] = max(2 * i[N_ARMS], math.ceil(f[EPOCH_SCALE] * math.sqrt(A * T)))
+    i[LENGTH] = max(2 * i[N_ARMS], math.ceil(min(T, f[EPOCH_SCALE] * math.sqrt(A * T))))
     f[ETA_IN] = math.sqrt(2.0 * math.log(A) / (A * T))
     _set_exploration(f, i)
 
@@ -120,7 +120,7 @@ def _announce_epoch(f, i):
     i[EPOCH_START] = i[ROUNDS]
     i[EPOCH_END] = min(i[ROUNDS] + i[LENGTH], i[STAGE_END])
     # an epoch that follows a tracking one need not look at every arm again; with S given it sweeps
-    # all the same, as analysed
+    # all the same, as in the sketch of the user guide
     i[CONTINUES] = i[AUTO] == 1 and i[MODE] == TRACKING and is_fresh(i)
     i[MODE] = BETWEEN
 
