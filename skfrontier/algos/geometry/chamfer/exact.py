@@ -21,13 +21,15 @@ METHODS = ("auto", "brute", "tree", "grid")
 
 # Nanoseconds on one core with AVX2. The choice between methods follows these figures and never a
 # clock: it must not depend on what else the machine is doing.
-PAIR = 0.4  # one pair of points, whatever the number of features,
-PAIR_ABSOLUTE = 1.8  # for p = 1, whose kernel goes through few features slowly
+PAIR_PRODUCT = 0.8  # one pair of points, whatever the number of features: p = 2, angles
+PAIR_ABSOLUTE = 1.8  # p = 1, whose kernel goes through few features slowly
+PAIR = 0.4  # other p
 PRODUCT = 0.026  # one feature of one pair: matrix product (p = 2, angles)
 ABSOLUTE = 0.065  # p = 1
 QUARTER = 0.3  # p = 1.25, 1.5, 1.75
 POWER = 0.9  # other p
-TREE_QUERY = 400.0  # times 2**d
+TREE_QUERY = 12.0  # times 2**d log2(n_B); less on clustered points, more on uniform ones
+TREE_POWERS = 2.5  # times that, for p whose powers are neither squares nor absolute values
 GRID_QUERY = 700.0
 
 GRID_LEAST_POINTS = 2000  # fewer references are not worth a grid
@@ -61,11 +63,14 @@ def exact_cost(n_A: float, n_B: float, d: int, metric: Metric, method: str = "au
     if method == "auto":
         return min(exact_cost(n_A, n_B, d, metric, each) for each in METHODS[1:])
     if method == "brute":
-        pair = PAIR_ABSOLUTE if metric.p == 1.0 else PAIR
+        pair = {1.0: PAIR_ABSOLUTE, 2.0: PAIR_PRODUCT}.get(metric.p, PAIR)
         return n_A * n_B * (_feature_cost(metric) * d + pair)
     if method == "tree":
         steep = STEEPEST_P < metric.p < math.inf
-        return math.inf if d > TREE_FEATURES or steep else TREE_QUERY * n_A * 2.0**d
+        if d > TREE_FEATURES or steep:
+            return math.inf
+        powers = 1.0 if metric.p in (1.0, 2.0, math.inf) else TREE_POWERS
+        return TREE_QUERY * powers * n_A * 2.0**d * math.log2(n_B + 1)
     grid_fits = d <= GRID_FEATURES and metric.p == 2.0 and not metric.angular
     return GRID_QUERY * n_A if grid_fits and n_B >= GRID_LEAST_POINTS else math.inf
 
