@@ -22,7 +22,7 @@ def devices():
     return ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
 
 
-def same(found, expected):
+def assert_same(found, expected):
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
 
@@ -38,8 +38,8 @@ def test_equals_the_numpy_search(device, metric, dtype, n_B):
     B = rng.standard_normal((n_B, 20)).astype(dtype)
     search = TorchBruteSearch(B, metric, device)
     expected = BruteSearch(B, metric).query(A)
-    same(search.query(A), expected)
-    same(pickle.loads(pickle.dumps(search)).query(A), expected)
+    assert_same(search.query(A), expected)
+    assert_same(pickle.loads(pickle.dumps(search)).query(A), expected)
     assert search.query(A[:0])[0].shape == (0,)
 
 
@@ -47,10 +47,10 @@ def test_equals_the_numpy_search(device, metric, dtype, n_B):
 def test_ties_and_near_duplicates(device):
     rng = np.random.default_rng(1)
     A, B = rng.integers(0, 3, (2, 800, 3)).astype(np.float32)
-    same(TorchBruteSearch(B, EUCLIDEAN, device).query(A), BruteSearch(B, EUCLIDEAN).query(A))
+    assert_same(TorchBruteSearch(B, EUCLIDEAN, device).query(A), BruteSearch(B, EUCLIDEAN).query(A))
     B = (rng.standard_normal((500, 64)) + 100).astype(np.float32)
     A = (B + 1e-3 * rng.standard_normal(B.shape)).astype(np.float32)
-    same(TorchBruteSearch(B, EUCLIDEAN, device).query(A), BruteSearch(B, EUCLIDEAN).query(A))
+    assert_same(TorchBruteSearch(B, EUCLIDEAN, device).query(A), BruteSearch(B, EUCLIDEAN).query(A))
 
 
 @pytest.mark.parametrize("device", devices())
@@ -58,7 +58,7 @@ def test_blocks_of_references(device, monkeypatch):
     monkeypatch.setattr(TorchBruteSearch, "_device_entries", lambda self, torch: 1)
     rng = np.random.default_rng(2)
     A, B = rng.standard_normal((2, 203, 7))
-    same(TorchBruteSearch(B, EUCLIDEAN, device).query(A), BruteSearch(B, EUCLIDEAN).query(A))
+    assert_same(TorchBruteSearch(B, EUCLIDEAN, device).query(A), BruteSearch(B, EUCLIDEAN).query(A))
 
 
 @pytest.mark.skipif(not devices(), reason="PyTorch is not installed")
