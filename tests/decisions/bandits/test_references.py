@@ -56,8 +56,11 @@ def test_tsallis_law_solves_its_equation(spread, guess):
     rng = np.random.default_rng(0)
     for eta in (2.0, 0.1, 0.002):
         L = spread * rng.normal(size=7)
-        q = np.empty(7)
-        tsallis_law(L, eta, guess, q)
+        words = np.concatenate([L, np.empty(7)])
+        x = tsallis_law(words, 7, 0, 7, eta, guess)
+        q = words[7:]
+        np.testing.assert_allclose(q, 4 / (eta * (words[:7] - x)) ** 2, rtol=1e-6)
+        np.testing.assert_allclose(np.diff(words[:7]), np.diff(L), rtol=1e-12)
         np.testing.assert_allclose(q, ref.tsallis(L, eta), rtol=1e-6, atol=1e-14)
         assert q.sum() == pytest.approx(1.0, abs=1e-12)
 

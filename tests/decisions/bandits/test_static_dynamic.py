@@ -105,17 +105,19 @@ def test_histograms_keep_their_form(seed, n):
         loss = min(1.0, loss + 0.5 * (t > n // 2))
         was_cut = enter_histogram(f, i, 1, loss)
         kept.append(loss)
-        counts = layout.bucket_counts(i, 1)
-        total = int(layout.histogram_counts(i)[1])
+        start = layout.bucket_counts(i, 1)
+        counts = i[start : start + layout.LEVELS]
+        total = int(i[layout.ints(i, layout.SIZES) + 1])
         assert total == np.sum(counts * 2.0 ** np.arange(layout.LEVELS))
         assert counts.max() <= layout.SLOTS
         assert total == len(kept) or was_cut
         kept = kept[-total:]
-        assert layout.histogram_sums(f, i)[1] == sum(kept)
-        assert layout.histogram_squares(f, i)[1] == pytest.approx(np.dot(kept, kept))
+        assert f[layout.floats(i, layout.SUMS) + 1] == sum(kept)
+        assert f[layout.floats(i, layout.SUM_SQUARES) + 1] == pytest.approx(np.dot(kept, kept))
         assert layout.predictions(f, i)[1] == pytest.approx(np.mean(kept))
-        assert layout.variances(f, i)[1] == pytest.approx(np.var(kept), abs=1e-12)
-    assert layout.histogram_counts(i)[0] == layout.histogram_counts(i)[2] == 0
+        assert layout.view(f, i, layout.V)[1] == pytest.approx(np.var(kept), abs=1e-12)
+    sizes = layout.ints(i, layout.SIZES)
+    assert i[sizes] == i[sizes + 2] == 0
 
 
 @pytest.mark.parametrize("feedback", ["exact", "noisy"])
@@ -133,9 +135,9 @@ def test_estimates_of_a_round_are_unbiased(feedback):
             for other in range(4):
                 f, i = base._f.copy(), base._i.copy()
                 i[0], f[1] = other, law[other]  # pending arm and its probability
-                before = layout.static_losses(f, i).copy()
+                before = layout.view(f, i, layout.L).copy()
                 policy.static_dynamic_update(f, i, base._rng.copy(), other, row[other])
-                learnt = layout.static_losses(f, i) - before
+                learnt = layout.view(f, i, layout.L) - before
                 expected += law[other] * learnt
             np.testing.assert_allclose(expected, row, atol=1e-9)
             checked += 1

@@ -72,7 +72,7 @@ def _begin_stage(f, i):
 
 @njit
 def _begin_block(f, i, rng):
-    chosen = draw_from(f[_META_P : _META_P + i[_CANDIDATES]], rng)
+    chosen = draw_from(f, _META_P, i[_CANDIDATES], rng)
     i[_CHOSEN] = chosen
     i[_BLOCK_END] = min(i[ROUNDS] + i[_LENGTH], i[STAGE_END])
     f[_BLOCK_LOSS] = 0.0
@@ -83,12 +83,11 @@ def _begin_block(f, i, rng):
 
 @njit
 def _end_block(f, i):
-    M = i[_CANDIDATES]
     chosen = i[_CHOSEN]
     eta = f[_META_ETA]
     share_of_length = f[_BLOCK_LOSS] / i[_LENGTH]
     f[_META_L + chosen] += share_of_length / (f[_META_P + chosen] + 0.5 * eta)
-    exponential_law(f[_META_L : _META_L + M], eta, f[_META_P : _META_P + M])
+    exponential_law(f, i[_CANDIDATES], _META_L, _META_P, eta)
     for a in range(i[N_ARMS]):
         f[_Q + a] = 1.0 / i[N_ARMS]
     i[_CHOSEN] = _BETWEEN_BLOCKS
@@ -99,9 +98,8 @@ def bandit_over_bandit_select(f, i, rng):
     if i[PENDING] < 0:
         if i[_CHOSEN] == _BETWEEN_BLOCKS:
             _begin_block(f, i, rng)
-        q = f[_Q : _Q + i[N_ARMS]]
-        i[PENDING] = draw_from(q, rng)
-        f[CHANCE] = q[i[PENDING]]
+        i[PENDING] = draw_from(f, _Q, i[N_ARMS], rng)
+        f[CHANCE] = f[_Q + i[PENDING]]
     return i[PENDING]
 
 
@@ -110,7 +108,7 @@ def bandit_over_bandit_update(f, i, rng, arm, loss):
     status = refusal(i, arm)
     if status < 0:
         return status
-    fixed_share_step(f[_Q : _Q + i[N_ARMS]], f[_ETA], 0.5 * f[_ETA], f[_SHARE], arm, loss)
+    fixed_share_step(f, i[N_ARMS], _Q, f[_ETA], 0.5 * f[_ETA], f[_SHARE], arm, loss)
     f[_BLOCK_LOSS] += loss
     status = close_round(f, i, arm, loss)
     if i[ROUNDS] == i[_BLOCK_END]:

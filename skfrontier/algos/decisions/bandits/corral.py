@@ -56,16 +56,9 @@ def corral_state(
 
 
 @njit
-def _played_law(f, i):
-    """pbar, the law from which the base is drawn."""
-    M = i[_N_BASES]
-    return f[_BASES + M : _BASES + 2 * M]
-
-
-@njit
-def _base_law(f, i, k):
-    start = _BASES + _FIELDS * i[_N_BASES] + k * i[N_ARMS]
-    return f[start : start + i[N_ARMS]]
+def _base_law(i, k):
+    """Where the law of base ``k`` begins."""
+    return _BASES + _FIELDS * i[_N_BASES] + k * i[N_ARMS]
 
 
 @njit
@@ -91,14 +84,15 @@ def _begin_stage(f, i):
 @njit
 def corral_select(f, i, rng):
     if i[PENDING] < 0:
-        pbar = _played_law(f, i)
-        chosen = draw_from(pbar, rng)
-        arm = draw_from(_base_law(f, i, chosen), rng)
+        M = i[_N_BASES]
+        pbar = _BASES + _PBAR * M
+        chosen = draw_from(f, pbar, M, rng)
+        arm = draw_from(f, _base_law(i, chosen), i[N_ARMS], rng)
         i[_CHOSEN] = chosen
         i[PENDING] = arm
         chance = 0.0
-        for k in range(i[_N_BASES]):
-            chance += pbar[k] * _base_law(f, i, k)[arm]
+        for k in range(M):
+            chance += f[pbar + k] * f[_base_law(i, k) + arm]
         f[CHANCE] = chance
     return i[PENDING]
 
@@ -138,7 +132,7 @@ def _meta_step(f, i, estimate):
     T = float(i[STAGE])
     M = i[_N_BASES]
     p = f[_BASES : _BASES + M]
-    pbar = _played_law(f, i)
+    pbar = f[_BASES + _PBAR * M : _BASES + (_PBAR + 1) * M]
     rates = f[_BASES + _RATE * M : _BASES + (_RATE + 1) * M]
     rho = f[_BASES + _RHO * M : _BASES + (_RHO + 1) * M]
     log_barrier_step(p, rates, i[_CHOSEN], estimate)
@@ -156,11 +150,12 @@ def corral_update(f, i, rng, arm, loss):
         return status
     M = i[_N_BASES]
     chosen = i[_CHOSEN]
-    estimate = loss / _played_law(f, i)[chosen]
+    chance = f[_BASES + _PBAR * M + chosen]
+    estimate = loss / chance
     eta = f[_BASES + _ETA * M + chosen]
-    gamma = 0.5 * eta / _played_law(f, i)[chosen]
     share = f[_BASES + _SHARE * M + chosen]
-    fixed_share_step(_base_law(f, i, chosen), eta, gamma, share, arm, estimate)
+    q = _base_law(i, chosen)
+    fixed_share_step(f, i[N_ARMS], q, eta, 0.5 * eta / chance, share, arm, estimate)
     _meta_step(f, i, estimate)
     status = close_round(f, i, arm, loss)
     if next_stage(i):
@@ -171,11 +166,11 @@ def corral_update(f, i, rng, arm, loss):
 @njit
 def corral_law(f, i, out):
     """The law with the draw of the base included, whether or not an arm is pending."""
-    pbar = _played_law(f, i)
+    pbar = _BASES + _PBAR * i[_N_BASES]
     for a in range(i[N_ARMS]):
         out[a] = 0.0
         for k in range(i[_N_BASES]):
-            out[a] += pbar[k] * _base_law(f, i, k)[a]
+            out[a] += f[pbar + k] * f[_base_law(i, k) + a]
 
 
 @njit
@@ -194,7 +189,7 @@ def _are_bases_sound(f: np.ndarray, i: np.ndarray) -> bool:
     if not (0 <= i[_CHOSEN] < M and len(f) == _BASES + M * (_FIELDS + int(i[N_ARMS]))):
         return False
     p = f[_BASES : _BASES + M]
-    laws = [p, _played_law(f, i), *(_base_law(f, i, k) for k in range(M))]
+    laws = [p, f[_BASES + M : _BASES + 2 * M], *f[_BASES + _FIELDS * M :].reshape(M, -1)]
     return bool(p.min() > 0.0 and all(is_law(law) for law in laws))
 
 

@@ -27,7 +27,7 @@ from skfrontier.algos.decisions.bandits.rounds import (
     next_stage,
     refusal,
 )
-from skfrontier.algos.decisions.bandits.tsallis import recentre, tsallis_law
+from skfrontier.algos.decisions.bandits.tsallis import tsallis_law
 
 EXP3, EXP3_IX, EXP3_P, EXP3_S, FIXED_SHARE, TSALLIS_INF = range(6)
 _LEAST_CHANCE = 1e-300
@@ -70,30 +70,30 @@ def fixed_share_rates(n_arms, n_rounds, n_segments):
 
 
 @njit
-def fixed_share_step(q, eta, gamma, share, arm, loss):
-    """One Exp3-IX step on ``q`` for the loss of ``arm``, then mix in ``share`` of uniform."""
-    q[arm] *= math.exp(-eta * loss / (q[arm] + gamma))
+def fixed_share_step(f, A, q, eta, gamma, share, arm, loss):
+    """One Exp3-IX step on the law at ``f[q]`` for the loss of ``arm``, then mix in ``share``."""
+    f[q + arm] *= math.exp(-eta * loss / (f[q + arm] + gamma))
     total = 0.0
-    for a in range(len(q)):
-        total += q[a]
+    for a in range(A):
+        total += f[q + a]
     keep = (1.0 - share) / total
-    floor = share / len(q)
-    for a in range(len(q)):
-        q[a] = q[a] * keep + floor
+    floor = share / A
+    for a in range(A):
+        f[q + a] = f[q + a] * keep + floor
 
 
 @njit
-def exponential_law(L, eta, q):
-    """Write q_a proportional to exp(-eta L_a)."""
-    least = L[0]
-    for a in range(1, len(L)):
-        least = min(least, L[a])
+def exponential_law(f, A, L, q, eta):
+    """Write q_a proportional to exp(-eta L_a); losses at ``f[L]``, the law at ``f[q]``."""
+    least = f[L]
+    for a in range(1, A):
+        least = min(least, f[L + a])
     total = 0.0
-    for a in range(len(L)):
-        q[a] = math.exp(-eta * (L[a] - least))
-        total += q[a]
-    for a in range(len(L)):
-        q[a] /= total
+    for a in range(A):
+        f[q + a] = math.exp(-eta * (f[L + a] - least))
+        total += f[q + a]
+    for a in range(A):
+        f[q + a] /= total
 
 
 @njit
@@ -128,18 +128,17 @@ def _anytime_rate(f, i):
 
 
 @njit
-def _mix_uniform(w, gamma, p):
-    """Write (1 - gamma) w + gamma / A to ``p`` for weights that sum to one."""
-    for a in range(len(w)):
-        p[a] = (1.0 - gamma) * w[a] + gamma / len(w)
+def _mix_uniform(f, A):
+    """The law is (1 - gamma) w + gamma / A, for weights that sum to one."""
+    for a in range(A):
+        f[_P + a] = (1.0 - f[_GAMMA]) * f[_P + A + a] + f[_GAMMA] / A
 
 
 @njit
 def weights_select(f, i, rng):
     if i[PENDING] < 0:
-        p = f[_P : _P + i[N_ARMS]]
-        i[PENDING] = draw_from(p, rng)
-        f[CHANCE] = p[i[PENDING]]
+        i[PENDING] = draw_from(f, _P, i[N_ARMS], rng)
+        f[CHANCE] = f[_P + i[PENDING]]
     return i[PENDING]
 
 
@@ -150,27 +149,25 @@ def weights_update(f, i, rng, arm, loss):
         return status
     A = i[N_ARMS]
     kind = i[KIND]
-    p = f[_P : _P + A]
-    w = f[_P + A : _P + 2 * A]
-    chance = max(p[arm], _LEAST_CHANCE)
+    w = _P + A
+    chance = max(f[_P + arm], _LEAST_CHANCE)
     status = close_round(f, i, arm, loss)
     if next_stage(i):
         _begin_stage(f, i)
     if kind == FIXED_SHARE:
-        fixed_share_step(p, f[_ETA], 0.5 * f[_ETA], f[_SHARE], arm, loss)
+        fixed_share_step(f, A, _P, f[_ETA], 0.5 * f[_ETA], f[_SHARE], arm, loss)
     elif kind == TSALLIS_INF:
-        w[arm] += loss / chance
-        f[_NORMALISER] = recentre(w, f[_NORMALISER])
+        f[w + arm] += loss / chance
         eta = 2.0 / math.sqrt(i[ROUNDS] + 1.0)
-        f[_NORMALISER] = tsallis_law(w, eta, f[_NORMALISER], p)
+        f[_NORMALISER] = tsallis_law(f, A, w, _P, eta, f[_NORMALISER])
     elif kind == EXP3_P:
         _exp3_p_step(f, i, arm, (1.0 - loss) / chance)
     elif kind == EXP3_S:
         _exp3_s_step(f, i, arm, (1.0 - loss) / chance)
     else:
         eta = _anytime_rate(f, i)
-        w[arm] += loss / (chance + 0.5 * eta) if kind == EXP3_IX else loss / chance
-        exponential_law(w, eta, p)
+        f[w + arm] += loss / (chance + 0.5 * eta) if kind == EXP3_IX else loss / chance
+        exponential_law(f, A, w, _P, eta)
     return status
 
 
@@ -178,32 +175,31 @@ def weights_update(f, i, rng, arm, loss):
 def _exp3_p_step(f, i, arm, gain):
     """Weights move with the gain estimate plus an upper confidence bonus for every arm."""
     A = i[N_ARMS]
-    p = f[_P : _P + A]
-    w = f[_P + A : _P + 2 * A]
+    w = _P + A
     rate = f[_GAMMA] / (3.0 * A)
     total = 0.0
     for a in range(A):
         estimate = gain if a == arm else 0.0
-        w[a] *= math.exp(min(rate * (estimate + f[_BONUS] / p[a]), 700.0))
-        total += w[a]
+        f[w + a] *= math.exp(min(rate * (estimate + f[_BONUS] / f[_P + a]), 700.0))
+        total += f[w + a]
     for a in range(A):
-        w[a] /= total
-    _mix_uniform(w, f[_GAMMA], p)
+        f[w + a] /= total
+    _mix_uniform(f, A)
 
 
 @njit
 def _exp3_s_step(f, i, arm, gain):
     """Exp3 on gains, and every weight receives a share of the total before the step."""
     A = i[N_ARMS]
-    w = f[_P + A : _P + 2 * A]
-    w[arm] *= math.exp(f[_GAMMA] * gain / A)
+    w = _P + A
+    f[w + arm] *= math.exp(f[_GAMMA] * gain / A)
     grown = 0.0
     for a in range(A):
-        w[a] += f[_SHARE]  # a share of the old total, which is one
-        grown += w[a]
+        f[w + a] += f[_SHARE]  # a share of the old total, which is one
+        grown += f[w + a]
     for a in range(A):
-        w[a] /= grown
-    _mix_uniform(w, f[_GAMMA], f[_P : _P + A])
+        f[w + a] /= grown
+    _mix_uniform(f, A)
 
 
 @njit

@@ -41,16 +41,16 @@ def uniform_below(n, rng):
 
 
 @njit
-def draw_from(law, rng):
-    """Return an index drawn from the probabilities ``law``; rounding never selects a zero."""
+def draw_from(f, law, n, rng):
+    """Draw an index from the ``n`` probabilities at ``f[law]``; rounding never selects a zero."""
     u = uniform(rng)
     below = 0.0
-    for a in range(len(law)):
-        below += law[a]
+    for a in range(n):
+        below += f[law + a]
         if u < below:
             return a
-    last = len(law) - 1
-    while last > 0 and law[last] <= 0.0:
+    last = n - 1
+    while last > 0 and f[law + last] <= 0.0:
         last -= 1
     return last
 

@@ -200,7 +200,7 @@ def _prepare_rows(X, mean, factor, reach, points, lengths, rescale):
 # nnan: neither products nor bounds are NaN, since all factors are bounded by ``reach``; nsz: the
 # sign of a zero decides nothing. Both are what lets LLVM turn the running minima into vector
 # minima.
-@njit(fastmath={"nnan", "nsz", "contract"}, error_model="numpy")
+@njit(fastmath={"nnan", "nsz", "contract"})
 def _scan(products, squares, lengths, spread, bend, margin, upper, candidates):
     """List the pairs whose lower bound does not exceed the best upper bound; return their number.
 

@@ -171,7 +171,7 @@ def _scan(sums, n_rows, n_cols, factor, floors, least, candidates):
     return count
 
 
-@njit(error_model="numpy")
+@njit
 def _steep(A, B, p, distances, index):
     """Search for p > 2 and infinity in float64: each sum relative to its largest term, so no p overflows.
 

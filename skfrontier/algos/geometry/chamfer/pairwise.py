@@ -150,7 +150,7 @@ def row_chunks(n_rows: int, n_jobs: int | None, *, longest: int | None = None) -
     return [slice(i, j) for i, j in pairwise(edges) if i < j]
 
 
-@njit(fastmath=_SUM_FLAGS, error_model="numpy")
+@njit(fastmath=_SUM_FLAGS)
 def _rank_value(A, i, inverse_a, B, j, inverse_b, code, scale):
     """Increasing function of the distance (p-th power, or squared chord), in the rows' precision."""
     total = A[i, 0] - A[i, 0]
@@ -207,7 +207,7 @@ def _improve(A, norms_A, B, norms_B, code, order, place, reference_order, window
                 arg[i] = j
 
 
-@njit(fastmath=_SUM_FLAGS, error_model="numpy")
+@njit(fastmath=_SUM_FLAGS)
 def _power_sum(A, i, B, j, p, scale):
     total = 0.0
     if p == 2.0:
@@ -223,7 +223,7 @@ def _power_sum(A, i, B, j, p, scale):
     return total
 
 
-@njit(error_model="numpy")
+@njit
 def _distances(A, norms_A, B, norms_B, p, arg, out):
     for i in range(arg.size):
         j = arg[i]

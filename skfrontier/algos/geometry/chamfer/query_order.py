@@ -21,7 +21,7 @@ def spatial_order(X: np.ndarray) -> np.ndarray:
     return np.argsort(keys, kind="stable")
 
 
-@njit(error_model="numpy")
+@njit
 def _keys(X, keys):
     """Interleave the leading bits of each coordinate within the box, the most significant first."""
     n, d = X.shape

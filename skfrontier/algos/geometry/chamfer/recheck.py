@@ -49,7 +49,7 @@ def recheck_power(candidates, count, start, A, B, p, rescale, best, index):
             index[i] = j
 
 
-@njit(fastmath=_SUMS, error_model="numpy")
+@njit(fastmath=_SUMS)
 def squared_tangent(A, i, A_norm, B, j, B_norm):
     """Return ``(|u - v| / |u + v|)**2`` of the unit rows, the squared tangent of half the angle.
 

@@ -31,18 +31,15 @@ def interrupt_certificate(i):
 @njit
 def enter_certificate(f, i, arm, loss):
     """Enter one round."""
-    if i[LAST_ARM] != arm:
-        i[LAST_ARM] = arm
-        i[REPEATS] = 0
-    if i[REPEATS] == 2:
-        first = f[LAST] - f[BEFORE_LAST]
-        product = first * (loss - f[LAST])
+    repeats = i[REPEATS] if i[LAST_ARM] == arm else 0
+    first = f[LAST] - f[BEFORE_LAST]
+    product = first * (loss - f[LAST])
+    if repeats == 2:
         f[REVERSALS] -= product
         f[SQUARES] += first * first
-        if product < 0.0:
-            i[N_REVERSALS] += 1
-    else:
-        i[REPEATS] += 1
+        i[N_REVERSALS] += product < 0.0
+    i[REPEATS] = min(repeats + 1, 2)
+    i[LAST_ARM] = arm
     f[BEFORE_LAST] = f[LAST]
     f[LAST] = loss
 
@@ -50,7 +47,7 @@ def enter_certificate(f, i, arm, loss):
 @njit
 def is_noise_certain(f, i):
     """Whether the losses seen so far are noisy rather than changing."""
-    if i[N_REVERSALS] < _LEAST_REVERSALS:
-        return False
-    allowed = f[SEGMENTS] if i[AUTO] == 0 else 0.0
-    return i[N_REVERSALS] >= allowed and f[REVERSALS] > 0.25 * f[SQUARES]
+    segments = f[SEGMENTS] if i[AUTO] == 0 else 0.0
+    is_often = i[N_REVERSALS] >= max(segments, _LEAST_REVERSALS)
+    # not `and`: without a branch the compiler drops the reference counts of f and i
+    return is_often & (f[REVERSALS] > 0.25 * f[SQUARES])

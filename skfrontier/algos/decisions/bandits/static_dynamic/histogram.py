@@ -11,15 +11,17 @@ from skfrontier.algos._numba import njit
 from skfrontier.algos.decisions.bandits.rounds import STAGE
 from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
     LEVELS,
+    SIZES,
     SLOTS,
+    SUM_SQUARES,
+    SUMS,
+    M,
+    V,
     bucket_counts,
     bucket_squares,
     bucket_sums,
-    histogram_counts,
-    histogram_squares,
-    histogram_sums,
-    predictions,
-    variances,
+    floats,
+    ints,
 )
 
 _ALWAYS_TESTED = 16
@@ -30,73 +32,70 @@ _CAUTION = 0.6  # of a bound that would hold for all boundaries and rounds at on
 @njit
 def enter_histogram(f, i, arm, loss):
     """Enter a loss and test for a change; return whether the arm's past was cut."""
-    n = histogram_counts(i)
-    _insert(bucket_sums(f, i, arm), bucket_squares(f, i, arm), bucket_counts(i, arm), loss)
-    n[arm] += 1
-    histogram_sums(f, i)[arm] += loss
-    histogram_squares(f, i)[arm] += loss * loss
-    _refresh_moments(f, i, arm)
-    if n[arm] > _ALWAYS_TESTED and n[arm] % _TEST_PERIOD != 0:
+    _insert(f, i, arm, loss)
+    n = i[ints(i, SIZES) + arm] + 1
+    total = f[floats(i, SUMS) + arm] + loss
+    square = f[floats(i, SUM_SQUARES) + arm] + loss * loss
+    _set_moments(f, i, arm, n, total, square)
+    if n > _ALWAYS_TESTED and n % _TEST_PERIOD != 0:
         return False
     return _cut_at_change(f, i, arm)
 
 
 @njit
 def empty_histogram(f, i, arm):
-    histogram_counts(i)[arm] = 0
     counts = bucket_counts(i, arm)
     for level in range(LEVELS):
-        counts[level] = 0
-    histogram_sums(f, i)[arm] = 0.0
-    histogram_squares(f, i)[arm] = 0.0
-    _refresh_moments(f, i, arm)
+        i[counts + level] = 0
+    _set_moments(f, i, arm, 0, 0.0, 0.0)
 
 
 @njit
-def _insert(sums, squares, counts, loss):
+def _insert(f, i, arm, loss):
     """Add a bucket of one loss; carry the two oldest of a full level to the next."""
+    counts = bucket_counts(i, arm)
+    sums, squares = bucket_sums(i, arm), bucket_squares(i, arm)
     total = loss
     square = loss * loss
     for level in range(LEVELS):
         oldest = level * SLOTS
-        newest = oldest + counts[level]
-        if counts[level] < SLOTS:
-            sums[newest] = total
-            squares[newest] = square
-            counts[level] += 1
+        newest = oldest + i[counts + level]
+        if i[counts + level] < SLOTS:
+            f[sums + newest] = total
+            f[squares + newest] = square
+            i[counts + level] += 1
             return
-        carried = sums[oldest] + sums[oldest + 1]
-        carried_square = squares[oldest] + squares[oldest + 1]
+        carried = f[sums + oldest] + f[sums + oldest + 1]
+        carried_square = f[squares + oldest] + f[squares + oldest + 1]
         for place in range(oldest, newest - 2):
-            sums[place] = sums[place + 2]
-            squares[place] = squares[place + 2]
-        sums[newest - 2] = total
-        squares[newest - 2] = square
-        counts[level] = SLOTS - 1
+            f[sums + place] = f[sums + place + 2]
+            f[squares + place] = f[squares + place + 2]
+        f[sums + newest - 2] = total
+        f[squares + newest - 2] = square
+        i[counts + level] = SLOTS - 1
         total = carried
         square = carried_square
 
 
 @njit
-def _refresh_moments(f, i, arm):
-    n = histogram_counts(i)[arm]
-    if n == 0:
-        predictions(f, i)[arm] = 0.5
-        variances(f, i)[arm] = 0.0
-        return
-    mean = histogram_sums(f, i)[arm] / n
-    predictions(f, i)[arm] = mean
-    variances(f, i)[arm] = max(histogram_squares(f, i)[arm] / n - mean * mean, 0.0)
+def _set_moments(f, i, arm, n, total, square):
+    """Enter size and sums of an arm's histogram and what follows from them: m and v."""
+    i[ints(i, SIZES) + arm] = n
+    f[floats(i, SUMS) + arm] = total
+    f[floats(i, SUM_SQUARES) + arm] = square
+    mean = total / n if n > 0 else 0.5
+    f[floats(i, M) + arm] = mean
+    f[floats(i, V) + arm] = max(square / n - mean * mean, 0.0) if n > 0 else 0.0
 
 
 @njit
 def _cut_at_change(f, i, arm):
     """Cut at the newest boundary whose two sides differ by more than a Bernstein bound allows."""
     counts = bucket_counts(i, arm)
-    sums = bucket_sums(f, i, arm)
-    n = float(histogram_counts(i)[arm])
-    total = histogram_sums(f, i)[arm]
-    v = variances(f, i)[arm]
+    sums = bucket_sums(i, arm)
+    n = float(i[ints(i, SIZES) + arm])
+    total = f[floats(i, SUMS) + arm]
+    v = f[floats(i, V) + arm]
     log_term = _CAUTION * (math.log(float(i[STAGE])) + math.log(1.0 + math.log(n)))
     slack = 2.0 * n * log_term / 3.0
     spread = 2.0 * n * v * log_term
@@ -104,9 +103,9 @@ def _cut_at_change(f, i, arm):
     new_sum = 0.0
     size = 1.0
     for level in range(LEVELS):
-        for slot in range(counts[level] - 1, -1, -1):
+        for slot in range(i[counts + level] - 1, -1, -1):
             new += size
-            new_sum += sums[level * SLOTS + slot]
+            new_sum += f[sums + level * SLOTS + slot]
             old = n - new
             if old < 2.0:
                 return False
@@ -126,24 +125,20 @@ def _cut_at_change(f, i, arm):
 def _drop_older(f, i, arm, level, slot):
     """Forget every bucket older than ``slot`` of ``level``."""
     counts = bucket_counts(i, arm)
-    sums = bucket_sums(f, i, arm)
-    squares = bucket_squares(f, i, arm)
-    kept = counts[level] - slot
-    for k in range(kept):
-        sums[level * SLOTS + k] = sums[level * SLOTS + slot + k]
-        squares[level * SLOTS + k] = squares[level * SLOTS + slot + k]
-    counts[level] = kept
+    sums, squares = bucket_sums(i, arm), bucket_squares(i, arm)
+    kept = i[counts + level] - slot
+    for place in range(level * SLOTS, level * SLOTS + kept):
+        f[sums + place] = f[sums + place + slot]
+        f[squares + place] = f[squares + place + slot]
+    i[counts + level] = kept
     for older in range(level + 1, LEVELS):
-        counts[older] = 0
+        i[counts + older] = 0
     n = 0
     total = 0.0
     square = 0.0
     for newer in range(level + 1):
-        for k in range(counts[newer]):
-            n += 2**newer
-            total += sums[newer * SLOTS + k]
-            square += squares[newer * SLOTS + k]
-    histogram_counts(i)[arm] = n
-    histogram_sums(f, i)[arm] = total
-    histogram_squares(f, i)[arm] = square
-    _refresh_moments(f, i, arm)
+        for k in range(i[counts + newer]):
+            n += 1 << newer
+            total += f[sums + newer * SLOTS + k]
+            square += f[squares + newer * SLOTS + k]
+    _set_moments(f, i, arm, n, total, square)

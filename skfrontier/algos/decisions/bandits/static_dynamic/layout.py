@@ -22,7 +22,8 @@ from skfrontier.algos.decisions.bandits.rounds import (
     REVERSALS,  # minus the sum of products of successive differences ...
     SQUARES,  # ... and the sum of squared differences, of one arm played three times running
     ETA_IN,  # rate of the Exp3-IX learner
-    NORMALISER,  # of the Tsallis law
+    NORMALISER,  # of the Tsallis law ...
+    NORMALISER_STEP,  # ... and how far it moved when an estimate was fed last
     LAST,  # the loss of the last round ...
     BEFORE_LAST,  # ... and of the one before
     MIX,
@@ -30,8 +31,8 @@ from skfrontier.algos.decisions.bandits.rounds import (
     EXPLORE_SCALE,
     ETA_SCALE,
     TOLERANCE,
-) = range(OWN_FLOATS, OWN_FLOATS + 17)
-LOG = OWN_FLOATS + 17  # five words about the epoch that was closed last
+) = range(OWN_FLOATS, OWN_FLOATS + 18)
+LOG = OWN_FLOATS + 18  # five words about the epoch that was closed last
 VECTORS = LOG + 5
 
 (
@@ -63,8 +64,24 @@ TSALLIS_BASE, EXP3_IX_BASE = range(2)
 LEVELS = 34
 SLOTS = 4
 _PER_ARM = LEVELS * SLOTS
+# Rows of A floats, the first at VECTORS:
+(
+    Q,  # the law of the static learner
+    L,  # its cumulative loss estimates (Tsallis base)
+    M,  # the value last seen of each arm, or the mean of its histogram
+    V,  # the variance of each arm's histogram
+    SEEN,  # what the running sweep has seen, until it is complete
+    SUMS,  # of each arm's histogram
+    SUM_SQUARES,
+) = range(7)
 _N_VECTORS = 7
-_Q, _L, _M, _V, _SEEN, _SUMS, _SQUARES = range(_N_VECTORS)
+# Rows of A integers, the first at COUNTS:
+(
+    _PLAYED,
+    ORDER,  # of the sweep
+    LOOKS,  # the round in which each arm was last seen while tracking (-1: never)
+    SIZES,  # how many losses each arm's histogram holds
+) = range(4)
 
 
 def static_dynamic_state(
@@ -105,15 +122,16 @@ def static_dynamic_state(
     i[LAST_CHANGE] = -1
     i[LAST_ARM] = -1
     i[FED] = 1
-    f[VECTORS : VECTORS + n_arms] = 1.0 / n_arms
-    f[VECTORS + _M * n_arms : VECTORS + (_M + 1) * n_arms] = 0.5
-    i[COUNTS + 2 * n_arms : COUNTS + 3 * n_arms] = -1  # no arm has been looked at
+    static_law(f, i)[:] = 1.0 / n_arms
+    predictions(f, i)[:] = 0.5
+    i[COUNTS + LOOKS * n_arms : COUNTS + (LOOKS + 1) * n_arms] = -1  # no arm has been looked at
     return f, i
 
 
 def is_state_sound(f: np.ndarray, i: np.ndarray) -> bool:
     """Whether the words that the kernels use as indices lie in bounds."""
     n_arms = int(i[N_ARMS])
+    order = i[COUNTS + ORDER * n_arms : COUNTS + (ORDER + 1) * n_arms]
     buckets = i[COUNTS + 4 * n_arms :]
     return bool(
         len(f) == VECTORS + n_arms * (_N_VECTORS + 2 * _PER_ARM)
@@ -122,7 +140,7 @@ def is_state_sound(f: np.ndarray, i: np.ndarray) -> bool:
         and 0 <= i[BEST] < n_arms
         and 0 <= i[POSITION] <= n_arms
         and (i[MODE] != SWEEP or i[POSITION] < n_arms)
-        and np.all((sweep_order(i) >= 0) & (sweep_order(i) < n_arms))
+        and np.all((order >= 0) & (order < n_arms))
         and np.all((buckets >= 0) & (buckets <= SLOTS))
         and i[LENGTH] >= 1
         and i[FED] >= 1
@@ -131,88 +149,50 @@ def is_state_sound(f: np.ndarray, i: np.ndarray) -> bool:
     )
 
 
-@njit
-def static_law(f, i):
-    """The law q of the static learner."""
-    A = i[N_ARMS]
-    return f[VECTORS : VECTORS + A]
+def static_law(f: np.ndarray, i: np.ndarray) -> np.ndarray:
+    """View of the law q of the static learner."""
+    return view(f, i, Q)
+
+
+def predictions(f: np.ndarray, i: np.ndarray) -> np.ndarray:
+    """View of m."""
+    return view(f, i, M)
+
+
+def view(f: np.ndarray, i: np.ndarray, row: int) -> np.ndarray:
+    """View of a row of floats."""
+    n_arms = int(i[N_ARMS])
+    return f[VECTORS + row * n_arms : VECTORS + (row + 1) * n_arms]
+
+
+# Kernels index f and i with an offset: views of them would cost a reference count each.
 
 
 @njit
-def static_losses(f, i):
-    """Its cumulative loss estimates (Tsallis base)."""
-    A = i[N_ARMS]
-    return f[VECTORS + _L * A : VECTORS + (_L + 1) * A]
+def floats(i, row):
+    """Where a row of floats begins in ``f``."""
+    return VECTORS + row * i[N_ARMS]
 
 
 @njit
-def predictions(f, i):
-    """m: the value last seen of each arm, or the mean of its histogram."""
-    A = i[N_ARMS]
-    return f[VECTORS + _M * A : VECTORS + (_M + 1) * A]
+def ints(i, row):
+    """Where a row of integers begins in ``i``."""
+    return COUNTS + row * i[N_ARMS]
 
 
 @njit
-def variances(f, i):
-    """v: the variance of each arm's histogram."""
-    A = i[N_ARMS]
-    return f[VECTORS + _V * A : VECTORS + (_V + 1) * A]
+def bucket_sums(i, arm):
+    """Where the sums of the buckets of ``arm`` begin: SLOTS a level, the oldest of a level first."""
+    return floats(i, _N_VECTORS) + arm * _PER_ARM
 
 
 @njit
-def sweep_values(f, i):
-    """What the running sweep has seen, until it is complete."""
-    A = i[N_ARMS]
-    return f[VECTORS + _SEEN * A : VECTORS + (_SEEN + 1) * A]
-
-
-@njit
-def histogram_sums(f, i):
-    A = i[N_ARMS]
-    return f[VECTORS + _SUMS * A : VECTORS + (_SUMS + 1) * A]
-
-
-@njit
-def histogram_squares(f, i):
-    A = i[N_ARMS]
-    return f[VECTORS + _SQUARES * A : VECTORS + (_SQUARES + 1) * A]
-
-
-@njit
-def bucket_sums(f, i, arm):
-    """Sums of the buckets of ``arm``, SLOTS for each level, the oldest of a level first."""
-    start = VECTORS + i[N_ARMS] * _N_VECTORS + arm * _PER_ARM
-    return f[start : start + _PER_ARM]
-
-
-@njit
-def bucket_squares(f, i, arm):
-    """Sums of squares of the buckets of ``arm``."""
-    start = VECTORS + i[N_ARMS] * (_N_VECTORS + _PER_ARM) + arm * _PER_ARM
-    return f[start : start + _PER_ARM]
-
-
-@njit
-def sweep_order(i):
-    A = i[N_ARMS]
-    return i[COUNTS + A : COUNTS + 2 * A]
-
-
-@njit
-def last_looks(i):
-    """The round in which each arm was last seen while tracking (-1: never)."""
-    A = i[N_ARMS]
-    return i[COUNTS + 2 * A : COUNTS + 3 * A]
-
-
-@njit
-def histogram_counts(i):
-    A = i[N_ARMS]
-    return i[COUNTS + 3 * A : COUNTS + 4 * A]
+def bucket_squares(i, arm):
+    """Where the sums of squares of the buckets of ``arm`` begin."""
+    return floats(i, _N_VECTORS + _PER_ARM) + arm * _PER_ARM
 
 
 @njit
 def bucket_counts(i, arm):
-    """How many buckets ``arm`` has at each level; those of level l hold 2^l losses."""
-    start = COUNTS + 4 * i[N_ARMS] + arm * LEVELS
-    return i[start : start + LEVELS]
+    """Where the numbers of buckets of ``arm`` begin, one a level; those of level l hold 2^l losses."""
+    return ints(i, 4) + arm * LEVELS

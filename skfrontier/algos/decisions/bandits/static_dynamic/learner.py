@@ -9,11 +9,14 @@ from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
     ETA_IN,
     FED,
     NORMALISER,
+    NORMALISER_STEP,
     TSALLIS_BASE,
-    static_law,
-    static_losses,
+    L,
+    M,
+    Q,
+    floats,
 )
-from skfrontier.algos.decisions.bandits.tsallis import recentre, tsallis_law
+from skfrontier.algos.decisions.bandits.tsallis import tsallis_law
 
 _LEAST_CHANCE = 1e-300
 
@@ -21,70 +24,74 @@ _LEAST_CHANCE = 1e-300
 @njit
 def feed_played(f, i, arm, loss):
     """Feed the loss of an arm drawn from q itself (importance weighted)."""
-    q = static_law(f, i)
-    chance = max(q[arm], _LEAST_CHANCE)
+    own = floats(i, Q) + arm
+    chance = max(f[own], _LEAST_CHANCE)
     if i[BASE] == TSALLIS_BASE:
         i[FED] += 1
-        static_losses(f, i)[arm] += loss / chance
-        _refresh_tsallis(f, i)
+        f[floats(i, L) + arm] += loss / chance
+        _refresh_tsallis(f, i, f[NORMALISER])
     else:
         eta = f[ETA_IN]
-        q[arm] *= math.exp(-eta * loss / (chance + 0.5 * eta))
-        _renormalise(q)
+        f[own] *= math.exp(-eta * loss / (chance + 0.5 * eta))
+        _renormalise(f, i)
 
 
 @njit
-def feed_estimate(f, i, values, arm, correction):
-    """Feed the unbiased estimate ``values + correction e_arm`` of one round."""
+def feed_estimate(f, i, arm, correction):
+    """Feed the unbiased estimate ``m + correction e_arm`` of one round."""
     if i[BASE] == TSALLIS_BASE:
         i[FED] += 1
-        L = static_losses(f, i)
-        for a in range(i[N_ARMS]):
-            L[a] += values[a]
-        L[arm] += correction
-        _refresh_tsallis(f, i)
+        _add_predictions(f, i, 1.0)
+        f[floats(i, L) + arm] += correction
+        # the estimates grow evenly until a loss changes, and so does the normaliser
+        before = f[NORMALISER]
+        _refresh_tsallis(f, i, before + f[NORMALISER_STEP])
+        f[NORMALISER_STEP] = f[NORMALISER] - before
     else:
-        q = static_law(f, i)
-        _tilt(q, values, f[ETA_IN])
-        q[arm] *= math.exp(min(-f[ETA_IN] * correction, 700.0))
-        _renormalise(q)
+        _tilt(f, i, f[ETA_IN])
+        f[floats(i, Q) + arm] *= math.exp(min(-f[ETA_IN] * correction, 700.0))
+        _renormalise(f, i)
 
 
 @njit
-def feed_sweep(f, i, values):
-    """Feed what a sweep of all A arms saw as A rounds with these losses."""
+def feed_sweep(f, i):
+    """Feed what a sweep of all A arms saw, m, as A rounds with these losses."""
     A = i[N_ARMS]
     if i[BASE] == TSALLIS_BASE:
         i[FED] += A
-        L = static_losses(f, i)
-        for a in range(A):
-            L[a] += A * values[a]
-        _refresh_tsallis(f, i)
+        _add_predictions(f, i, float(A))
+        _refresh_tsallis(f, i, f[NORMALISER])
     else:
-        q = static_law(f, i)
-        _tilt(q, values, f[ETA_IN] * A)
-        _renormalise(q)
+        _tilt(f, i, f[ETA_IN] * A)
+        _renormalise(f, i)
 
 
 @njit
-def _refresh_tsallis(f, i):
-    L = static_losses(f, i)
-    f[NORMALISER] = recentre(L, f[NORMALISER])
+def _add_predictions(f, i, rounds):
+    losses, m = floats(i, L), floats(i, M)
+    for a in range(i[N_ARMS]):
+        f[losses + a] += rounds * f[m + a]
+
+
+@njit
+def _refresh_tsallis(f, i, guess):
     eta = 2.0 / math.sqrt(float(i[FED]))
-    f[NORMALISER] = tsallis_law(L, eta, f[NORMALISER], static_law(f, i))
+    f[NORMALISER] = tsallis_law(f, i[N_ARMS], floats(i, L), floats(i, Q), eta, guess)
 
 
 @njit
-def _tilt(q, losses, eta):
-    for a in range(len(q)):
-        q[a] *= math.exp(-eta * losses[a])
+def _tilt(f, i, eta):
+    q, m = floats(i, Q), floats(i, M)
+    for a in range(i[N_ARMS]):
+        f[q + a] *= math.exp(-eta * f[m + a])
 
 
 @njit
-def _renormalise(q):
+def _renormalise(f, i):
     """Divide by the actual sum; no arm vanishes for good."""
+    q = floats(i, Q)
     total = 0.0
-    for a in range(len(q)):
-        total += q[a]
-    for a in range(len(q)):
-        q[a] = max(q[a] / total, _LEAST_CHANCE)
+    for a in range(i[N_ARMS]):
+        total += f[q + a]
+    for a in range(i[N_ARMS]):
+        f[q + a] = max(f[q + a] / total, _LEAST_CHANCE)

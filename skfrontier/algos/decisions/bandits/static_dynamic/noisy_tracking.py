@@ -17,34 +17,34 @@ from skfrontier.algos.decisions.bandits.static_dynamic.histogram import (
 )
 from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
     BEST,
-    GAIN,
     N_CHANGES,
     RHO,
-    histogram_counts,
-    predictions,
-    static_law,
-    variances,
+    SIZES,
+    M,
+    Q,
+    V,
+    floats,
+    ints,
 )
-from skfrontier.algos.decisions.bandits.static_dynamic.learner import feed_estimate
+from skfrontier.algos.decisions.bandits.static_dynamic.tracking import feed_doubly_robust
 
 
 @njit
 def noisy_leader(f, i):
     """The lowest arm without data, else argmin m - sqrt(2 l min(1/4, v + l)), l = ln(sum n) / n."""
-    n = histogram_counts(i)
+    n = ints(i, SIZES)
     total = 0
     for a in range(i[N_ARMS]):
-        if n[a] == 0:
+        if i[n + a] == 0:
             return a
-        total += n[a]
-    m = predictions(f, i)
-    v = variances(f, i)
+        total += i[n + a]
+    m, v = floats(i, M), floats(i, V)
     log_total = math.log(max(2.0, float(total)))
     best = 0
     lowest = np.inf
     for a in range(i[N_ARMS]):
-        term = log_total / n[a]
-        index = m[a] - math.sqrt(2.0 * term * min(0.25, v[a] + term))
+        term = log_total / i[n + a]
+        index = f[m + a] - math.sqrt(2.0 * term * min(0.25, f[v + a] + term))
         if index < lowest:
             best, lowest = a, index
     return best
@@ -52,7 +52,7 @@ def noisy_leader(f, i):
 
 @njit
 def _chance(f, i, arm):
-    explored = 0.5 / i[N_ARMS] + 0.5 * static_law(f, i)[arm]
+    explored = 0.5 / i[N_ARMS] + 0.5 * f[floats(i, Q) + arm]
     return f[RHO] * explored + (1.0 - f[RHO] if arm == i[BEST] else 0.0)
 
 
@@ -64,7 +64,7 @@ def noisy_arm(f, i, rng):
         if uniform(rng) < 0.5:
             arm = uniform_below(i[N_ARMS], rng)
         else:
-            arm = draw_from(static_law(f, i), rng)
+            arm = draw_from(f, floats(i, Q), i[N_ARMS], rng)
     f[CHANCE] = _chance(f, i, arm)
     return arm
 
@@ -79,18 +79,10 @@ def noisy_law(f, i, out):
 @njit
 def learn_from_noisy(f, i, arm, loss):
     """Feed the doubly robust estimate around the histogram means, then enter the loss."""
-    A = i[N_ARMS]
-    m = predictions(f, i)
-    q = static_law(f, i)
-    correction = (loss - m[arm]) / f[CHANCE]
-    expected = q[arm] * correction
-    for a in range(A):
-        expected += q[a] * m[a]
-    f[GAIN] += expected - loss
-    feed_estimate(f, i, m, arm, correction)
+    feed_doubly_robust(f, i, arm, loss)
     leader = i[BEST]
     if observe_noisy(f, i, arm, loss) and arm == leader:
-        for a in range(A):
+        for a in range(i[N_ARMS]):
             if a != leader:
                 empty_histogram(f, i, a)
 

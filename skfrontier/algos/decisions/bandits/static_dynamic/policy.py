@@ -51,10 +51,11 @@ from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
     SWEEP,
     TRACK,
     TRACKING,
+    M,
+    Q,
+    floats,
     is_state_sound,
-    predictions,
     static_dynamic_state,
-    static_law,
 )
 from skfrontier.algos.decisions.bandits.static_dynamic.learner import feed_played
 from skfrontier.algos.decisions.bandits.static_dynamic.meta import (
@@ -138,9 +139,9 @@ def _enter_noisy_mode(f, i):
     f[SEGMENTS] = 1.0
     if i[MODE] == TRACKING:
         i[MODE] = NOISY_TRACKING
-    m = predictions(f, i)
+    m = floats(i, M)
     for a in range(i[N_ARMS]):
-        m[a] = 0.5
+        f[m + a] = 0.5
     _set_exploration(f, i)
 
 
@@ -182,9 +183,9 @@ def static_dynamic_select(f, i, rng):
         _begin_epoch(f, i, rng)
     mode = i[MODE]
     if mode == STATIC:
-        q = static_law(f, i)
-        arm = draw_from(q, rng)
-        f[CHANCE] = q[arm]
+        q = floats(i, Q)
+        arm = draw_from(f, q, i[N_ARMS], rng)
+        f[CHANCE] = f[q + arm]
     elif mode == SWEEP:
         arm = sweep_arm(f, i, rng)
     elif mode == TRACKING:
@@ -229,10 +230,10 @@ def static_dynamic_update(f, i, rng, arm, loss):
 def static_dynamic_law(f, i, out):
     """The law of the pending arm; without one, the law of the next, an epoch's coin included."""
     mode = i[MODE]
+    q = floats(i, Q)
     if mode == STATIC:
-        q = static_law(f, i)
         for a in range(i[N_ARMS]):
-            out[a] = q[a]
+            out[a] = f[q + a]
     elif mode == SWEEP:
         sweep_law(i, out)
     elif mode == TRACKING:
@@ -241,7 +242,6 @@ def static_dynamic_law(f, i, out):
         _noisy_law(f, i, out)
     else:
         A = i[N_ARMS]
-        q = static_law(f, i)
         if i[NOISY] == 1:
             _noisy_law(f, i, out)
         elif i[CONTINUES] == 1:
@@ -250,7 +250,7 @@ def static_dynamic_law(f, i, out):
             for a in range(A):
                 out[a] = 1.0 / A
         for a in range(A):
-            out[a] = (1.0 - f[TRACK]) * q[a] + f[TRACK] * out[a]
+            out[a] = (1.0 - f[TRACK]) * f[q + a] + f[TRACK] * out[a]
 
 
 @njit

@@ -20,18 +20,20 @@ from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
     GAIN,
     LAST_CHANGE,
     LENGTH,
+    LOOKS,
     MODE,
     N_CHANGES,
+    ORDER,
     POSITION,
     RHO,
+    SEEN,
     SWEPT,
     TOLERANCE,
     TRACKING,
-    last_looks,
-    predictions,
-    static_law,
-    sweep_order,
-    sweep_values,
+    M,
+    Q,
+    floats,
+    ints,
 )
 from skfrontier.algos.decisions.bandits.static_dynamic.learner import feed_estimate, feed_sweep
 
@@ -41,83 +43,90 @@ _FRESH_EPOCHS = 2
 @njit
 def begin_sweep(i):
     i[POSITION] = 0
-    order = sweep_order(i)
+    order = ints(i, ORDER)
     for a in range(i[N_ARMS]):
-        order[a] = a
+        i[order + a] = a
 
 
 @njit
 def is_fresh(i):
     """Whether every arm was looked at within the last two epochs."""
-    looks = last_looks(i)
-    oldest = looks[0]
+    looks = ints(i, LOOKS)
+    oldest = i[looks]
     for a in range(1, i[N_ARMS]):
-        oldest = min(oldest, looks[a])
+        oldest = min(oldest, i[looks + a])
     return i[ROUNDS] - oldest <= _FRESH_EPOCHS * i[LENGTH]
 
 
 @njit
 def sweep_arm(f, i, rng):
     """The next arm of a random order, of which only one step is drawn at a time."""
-    order = sweep_order(i)
-    position = i[POSITION]
-    left = i[N_ARMS] - position
+    left = i[N_ARMS] - i[POSITION]
+    position = ints(i, ORDER) + i[POSITION]
     if left > 1:
         other = position + uniform_below(left, rng)
-        order[position], order[other] = order[other], order[position]
+        i[position], i[other] = i[other], i[position]
     f[CHANCE] = 1.0 / left
-    return order[position]
+    return i[position]
 
 
 @njit
 def learn_from_sweep(f, i, arm, loss):
     """Enter a value of the sweep; when it is complete, use its values and feed the learner."""
     interrupt_certificate(i)
-    sweep_values(f, i)[arm] = loss
+    f[floats(i, SEEN) + arm] = loss
     f[GAIN] -= loss
     i[POSITION] += 1
     if i[POSITION] < i[N_ARMS]:
         return
     _take_over_sweep(f, i)
-    m = predictions(f, i)
-    q = static_law(f, i)
-    for a in range(i[N_ARMS]):
-        f[GAIN] += i[N_ARMS] * q[a] * m[a]
-    feed_sweep(f, i, m)
+    f[GAIN] += i[N_ARMS] * expected_prediction(f, i)
+    feed_sweep(f, i)
     i[MODE] = TRACKING
 
 
 @njit
 def _take_over_sweep(f, i):
     """Let m be what the sweep saw; count a change of the best arm that came after the last."""
-    m = predictions(f, i)
-    seen = sweep_values(f, i)
-    looks = last_looks(i)
+    m, seen = floats(i, M), floats(i, SEEN)
+    order, looks = ints(i, ORDER), ints(i, LOOKS)
     A = i[N_ARMS]
     is_new = False
     for a in range(A):
-        if abs(seen[a] - m[a]) > f[TOLERANCE] and looks[a] >= i[LAST_CHANGE]:
+        change = abs(f[seen + a] - f[m + a])
+        if change > f[TOLERANCE] and i[looks + a] >= i[LAST_CHANGE]:
             is_new = True
-        m[a] = seen[a]
-    best = _lowest(m)
+        f[m + a] = f[seen + a]
+    best = _lowest_prediction(f, i)
     now = i[ROUNDS]
     if i[SWEPT] == 1 and is_new and best != i[BEST]:
         i[N_CHANGES] += 1
         i[LAST_CHANGE] = now
     for position in range(A):
-        looks[sweep_order(i)[position]] = now - (A - 1) + position
+        i[looks + i[order + position]] = now - (A - 1) + position
     i[BEST] = best
     i[SWEPT] = 1
 
 
 @njit
-def _lowest(values):
-    """argmin, the lowest index of ties."""
+def _lowest_prediction(f, i):
+    """Argmin m, the lowest index of ties."""
+    m = floats(i, M)
     best = 0
-    for a in range(1, len(values)):
-        if values[a] < values[best]:
+    for a in range(1, i[N_ARMS]):
+        if f[m + a] < f[m + best]:
             best = a
     return best
+
+
+@njit
+def expected_prediction(f, i):
+    """The dot product of q and m."""
+    q, m = floats(i, Q), floats(i, M)
+    expected = 0.0
+    for a in range(i[N_ARMS]):
+        expected += f[q + a] * f[m + a]
+    return expected
 
 
 @njit
@@ -144,33 +153,34 @@ def tracking_law(f, i, out):
 def sweep_law(i, out):
     """Uniform on the arms that the sweep has not seen."""
     A = i[N_ARMS]
-    order = sweep_order(i)
+    order = ints(i, ORDER)
     for a in range(A):
         out[a] = 0.0
     for position in range(i[POSITION], A):
-        out[order[position]] = 1.0 / (A - i[POSITION])
+        out[i[order + position]] = 1.0 / (A - i[POSITION])
 
 
 @njit
 def learn_from_tracking(f, i, arm, loss):
     """Feed the doubly robust estimate, then refresh m and count a change of the best arm."""
     enter_certificate(f, i, arm, loss)
-    A = i[N_ARMS]
-    m = predictions(f, i)
-    q = static_law(f, i)
-    correction = (loss - m[arm]) / f[CHANCE]
-    expected = q[arm] * correction
-    for a in range(A):
-        expected += q[a] * m[a]
-    f[GAIN] += expected - loss
-    feed_estimate(f, i, m, arm, correction)
-    looks = last_looks(i)
-    if loss != m[arm]:
-        is_change = abs(loss - m[arm]) > f[TOLERANCE]
-        m[arm] = loss
-        best = _lowest(m)
-        if is_change and best != i[BEST] and looks[arm] >= i[LAST_CHANGE]:
+    feed_doubly_robust(f, i, arm, loss)
+    last_value = floats(i, M) + arm
+    last_look = ints(i, LOOKS) + arm
+    if loss != f[last_value]:
+        is_change = abs(loss - f[last_value]) > f[TOLERANCE]
+        f[last_value] = loss
+        best = _lowest_prediction(f, i)
+        if is_change and best != i[BEST] and i[last_look] >= i[LAST_CHANGE]:
             i[N_CHANGES] += 1
             i[LAST_CHANGE] = i[ROUNDS]
         i[BEST] = best
-    looks[arm] = i[ROUNDS]
+    i[last_look] = i[ROUNDS]
+
+
+@njit
+def feed_doubly_robust(f, i, arm, loss):
+    """Enter the gain over the static learner and feed it chat, both around the predictions m."""
+    correction = (loss - f[floats(i, M) + arm]) / f[CHANCE]
+    f[GAIN] += expected_prediction(f, i) + f[floats(i, Q) + arm] * correction - loss
+    feed_estimate(f, i, arm, correction)
