@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import skfrontier
+from skfrontier.algos._numba import inner, njit
 
 ROOT = Path(__file__).parents[1]
 LAYERS = ("skfrontier.algos", "skfrontier.estimators", "skfrontier.datasets")
@@ -99,6 +100,22 @@ def test_second_process_finds_the_compiled_kernel(tmp_path):
     cache = str(tmp_path / "cache")
     assert run_python(code, NUMBA_CACHE_DIR=cache) == "0"
     assert run_python(code, NUMBA_CACHE_DIR=cache) == "1"
+
+
+@inner
+def _doubled(x):
+    return 2 * x
+
+
+@njit
+def _quadrupled(x):
+    return 2 * _doubled(x)
+
+
+def test_inner_kernels_are_for_kernels_only():
+    assert _quadrupled(3) == 12
+    with pytest.raises(TypeError, match="_doubled can be called by compiled functions only"):
+        _doubled(3)
 
 
 def test_version_is_a_release_number():

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.decisions.bandits.exponential_weights import (
     exponential_law,
     fixed_share_rates,
@@ -70,7 +70,7 @@ def _begin_stage(f, i):
         f[_META_P + k] = 1.0 / candidates
 
 
-@njit
+@inner
 def _begin_block(f, i, rng):
     chosen = draw_from(f, _META_P, i[_CANDIDATES], rng)
     i[_CHOSEN] = chosen
@@ -81,7 +81,7 @@ def _begin_block(f, i, rng):
     f[_SHARE] = min(share, 0.5)
 
 
-@njit
+@inner
 def _end_block(f, i):
     chosen = i[_CHOSEN]
     eta = f[_META_ETA]

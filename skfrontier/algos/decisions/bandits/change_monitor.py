@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.decisions.bandits.index_policies import lowest_index
 from skfrontier.algos.decisions.bandits.rounds import (
     CHANCE,
@@ -55,7 +55,7 @@ def _begin_stage(f, i):
     i[_PERIOD] = i[STAGE] + i[N_ARMS] if gamma == 0.0 else math.floor(A / gamma)
 
 
-@njit
+@inner
 def _next_arm(f, i):
     A = i[N_ARMS]
     since = i[ROUNDS] - i[_RESTART]
@@ -73,7 +73,7 @@ def monitored_select(f, i, rng):
     return i[PENDING]
 
 
-@njit
+@inner
 def _watch(f, i, arm, loss):
     """Enter the loss in the arm's window; return whether its two halves differ too much."""
     A = i[N_ARMS]

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.decisions.bandits.exponential_weights import (
     fixed_share_rates,
     fixed_share_step,
@@ -55,7 +55,7 @@ def corral_state(
     return f, i
 
 
-@njit
+@inner
 def _base_law(i, k):
     """Where the law of base ``k`` begins."""
     return _BASES + _FIELDS * i[_N_BASES] + k * i[N_ARMS]
@@ -97,7 +97,7 @@ def corral_select(f, i, rng):
     return i[PENDING]
 
 
-@njit
+@inner
 def log_barrier_step(p, rates, chosen, estimate):
     """Move ``p`` by 1/p_k += rate_k (l_k - lam), l the estimate at ``chosen`` and 0 elsewhere.
 
@@ -126,7 +126,7 @@ def log_barrier_step(p, rates, chosen, estimate):
         p[k] /= total
 
 
-@njit
+@inner
 def _meta_step(f, i, estimate):
     """Log-barrier step, mixing with uniform, and faster rates for bases that became rare."""
     T = float(i[STAGE])

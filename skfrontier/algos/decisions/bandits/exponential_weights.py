@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.decisions.bandits.random import draw_from
 from skfrontier.algos.decisions.bandits.rounds import (
     CHANCE,
@@ -60,7 +60,7 @@ def weights_state(
     return f, i
 
 
-@njit
+@inner
 def fixed_share_rates(n_arms, n_rounds, n_segments):
     """Return rate and share of FixedShare for a horizon and a number of segments."""
     segments = min(n_segments, n_rounds)
@@ -69,7 +69,7 @@ def fixed_share_rates(n_arms, n_rounds, n_segments):
     return eta, segments / n_rounds
 
 
-@njit
+@inner
 def fixed_share_step(f, A, q, eta, gamma, share, arm, loss):
     """One Exp3-IX step on the law at ``f[q]`` for the loss of ``arm``, then mix in ``share``."""
     f[q + arm] *= math.exp(-eta * loss / (f[q + arm] + gamma))
@@ -82,7 +82,7 @@ def fixed_share_step(f, A, q, eta, gamma, share, arm, loss):
         f[q + a] = f[q + a] * keep + floor
 
 
-@njit
+@inner
 def exponential_law(f, A, L, q, eta):
     """Write q_a proportional to exp(-eta L_a); losses at ``f[L]``, the law at ``f[q]``."""
     least = f[L]
@@ -118,7 +118,7 @@ def _begin_stage(f, i):
         f[_ETA], f[_SHARE] = fixed_share_rates(i[N_ARMS], i[STAGE], f[_SEGMENTS])
 
 
-@njit
+@inner
 def _anytime_rate(f, i):
     """Rate of the next round for Exp3 and Exp3-IX: fixed, or falling where no horizon is known."""
     if i[HORIZON] > 0 or not math.isnan(f[_GIVEN_ETA]):
@@ -127,7 +127,7 @@ def _anytime_rate(f, i):
     return math.sqrt(math.log(A) / (A * (i[ROUNDS] + 1.0)))
 
 
-@njit
+@inner
 def _mix_uniform(f, A):
     """The law is (1 - gamma) w + gamma / A, for weights that sum to one."""
     for a in range(A):
@@ -171,7 +171,7 @@ def weights_update(f, i, rng, arm, loss):
     return status
 
 
-@njit
+@inner
 def _exp3_p_step(f, i, arm, gain):
     """Weights move with the gain estimate plus an upper confidence bonus for every arm."""
     A = i[N_ARMS]
@@ -187,7 +187,7 @@ def _exp3_p_step(f, i, arm, gain):
     _mix_uniform(f, A)
 
 
-@njit
+@inner
 def _exp3_s_step(f, i, arm, gain):
     """Exp3 on gains, and every weight receives a share of the total before the step."""
     A = i[N_ARMS]

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.decisions.bandits.rounds import (
     BUFFER_FULL,
     CHANCE,
@@ -82,7 +82,7 @@ def _begin_stage(f, i):
         f[_DISCOUNT] = 1.0 - 0.25 * math.sqrt(segments / T)
 
 
-@njit
+@inner
 def lowest_index(n, s, total_n, confidence):
     """Return argmin s/n - confidence sqrt(ln(total_n) / n); arms without data come first."""
     log_total = math.log(max(total_n, 1.0))
@@ -133,7 +133,7 @@ def index_update(f, i, rng, arm, loss):
     return status
 
 
-@njit
+@inner
 def _forget_oldest(f, i):
     A = i[N_ARMS]
     oldest = i[_OLDEST]
@@ -147,7 +147,7 @@ def _forget_oldest(f, i):
     i[_FILLED] -= 1
 
 
-@njit
+@inner
 def _remember(f, i, arm, loss):
     A = i[N_ARMS]
     place = (i[_OLDEST] + i[_FILLED]) % (len(i) - COUNTS - A)

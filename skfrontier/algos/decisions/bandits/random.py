@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 
 _17, _23, _19, _41, _45, _11 = (np.uint64(bits) for bits in (17, 23, 19, 41, 45, 11))
 _UNIT = 2.0**-53
@@ -34,13 +34,13 @@ def uniform(rng):
     return float(word >> _11) * _UNIT
 
 
-@njit
+@inner
 def uniform_below(n, rng):
     """Return an integer in 0..n-1, all equally likely."""
     return min(int(n * uniform(rng)), n - 1)
 
 
-@njit
+@inner
 def draw_from(f, law, n, rng):
     """Draw an index from the ``n`` probabilities at ``f[law]``; rounding never selects a zero."""
     u = uniform(rng)
@@ -55,7 +55,7 @@ def draw_from(f, law, n, rng):
     return last
 
 
-@njit
+@inner
 def _standard_normal(rng):
     """One normal draw by Marsaglia's polar method (its twin is thrown away: no hidden state)."""
     while True:
@@ -66,7 +66,7 @@ def _standard_normal(rng):
             return x * math.sqrt(-2.0 * math.log(s) / s)
 
 
-@njit
+@inner
 def _standard_gamma(shape, rng):
     """One Gamma(shape, 1) draw for shape >= 1 (Marsaglia and Tsang 2000)."""
     d = shape - 1.0 / 3.0

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import check_count
 from skfrontier.algos.decisions.bandits.loss_matrix import check_losses
 from skfrontier.algos.decisions.bandits.result import BanditResult
@@ -256,7 +256,7 @@ def _run_starts(losses: np.ndarray) -> np.ndarray:
     return np.flatnonzero(changes)
 
 
-@njit
+@inner
 def _row_minimum(row):
     """The least entry and its place."""
     place = 0

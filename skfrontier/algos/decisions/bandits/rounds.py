@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner
 
 PENDING, ROUNDS, N_ARMS, HORIZON, STAGE, STAGE_END, KIND = range(7)
 OWN_INTS, COUNTS = 8, 32
@@ -94,7 +94,7 @@ def is_law(p: np.ndarray) -> bool:
     return bool(np.all(p >= 0.0) and abs(p.sum() - 1.0) < 1e-6)
 
 
-@njit
+@inner
 def refusal(i, arm):
     """Status of an update that must not happen because ``arm`` is not pending, else 0."""
     if i[PENDING] < 0:
@@ -104,7 +104,7 @@ def refusal(i, arm):
     return 0
 
 
-@njit
+@inner
 def close_round(f, i, arm, loss):
     """Enter the round in the books; return the bit that says whether the horizon was passed."""
     f[TOTAL] += loss
@@ -114,7 +114,7 @@ def close_round(f, i, arm, loss):
     return HORIZON_PASSED if i[ROUNDS] - 1 == i[HORIZON] else 0
 
 
-@njit
+@inner
 def next_stage(i):
     """Open a stage of twice the length where the current one is over; say whether it was."""
     if i[ROUNDS] < i[STAGE_END]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import check_interval
 
 _BISECTIONS = 40
@@ -250,7 +250,7 @@ def _place_bets(z, floor, ceiling, epsilon, moments, bet):
     moments[0], moments[1], moments[2] = n, mean, squares
 
 
-@njit
+@inner
 def _log_capital_high(v, z, bet, floor, c):
     total = 0.0
     for i in range(z.size):
@@ -260,7 +260,7 @@ def _log_capital_high(v, z, bet, floor, c):
     return total
 
 
-@njit
+@inner
 def _log_capital_low(v, z, bet, ceiling, c):
     total = 0.0
     for i in range(z.size):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import (
     RandomState,
     check_choice,
@@ -285,7 +285,7 @@ def _zorder_keys(projected: np.ndarray, root: _RootCell) -> tuple[np.ndarray, np
     return high, low
 
 
-@njit
+@inner
 def _cell(value, origin, cells_per_unit, limit):
     """Cell coordinate, clipped into the root; NaN (an overflow) goes to the first cell."""
     position = (value - origin) * cells_per_unit
@@ -330,7 +330,7 @@ def _interleave_8x16(projected, origin, cells_per_unit, high, low):
         low[i] = _transpose_bits(second)
 
 
-@njit
+@inner
 def _transpose_bits(x):
     """Transpose an 8 x 8 bit matrix, rows in bytes, by three masked swaps."""
     t = (x ^ (x >> np.uint64(7))) & np.uint64(0x00AA00AA00AA00AA)

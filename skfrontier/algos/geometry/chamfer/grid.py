@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.geometry.chamfer.blocks import map_blocks
 from skfrontier.algos.geometry.chamfer.brute import BruteSearch
 from skfrontier.algos.geometry.chamfer.metric import Metric
@@ -198,12 +198,12 @@ def _search(queries, points, rows, starts, low, high, shape, side, slack, found,
         index[i] = nearest
 
 
-@njit
+@inner
 def _clipped(place, n):
     return int(min(max(place, 0.0), n - 1.0))
 
 
-@njit
+@inner
 def _gap(x, low, cell, side, slack):
     """Squared distance along one axis from ``x`` to a cell."""
     start = low + cell * side
@@ -211,7 +211,7 @@ def _gap(x, low, cell, side, slack):
     return gap * gap if gap > 0.0 else 0.0
 
 
-@njit
+@inner
 def _nearest_of_run(x, y, z, points, rows, starts, first, last, best, nearest):
     """Search the points of the consecutive cells ``first..last``."""
     for s in range(starts[first], starts[last + 1]):
@@ -223,7 +223,7 @@ def _nearest_of_run(x, y, z, points, rows, starts, first, last, best, nearest):
     return best, nearest
 
 
-@njit
+@inner
 def _rest_is_farther(x, y, z, cx, cy, cz, ring, low, high, shape, side, slack, best):
     """Whether every cell beyond ``ring`` lies farther than ``best`` (or there is none).
 
@@ -239,7 +239,7 @@ def _rest_is_farther(x, y, z, cx, cy, cz, ring, low, high, shape, side, slack, b
     return min(fx + oy + oz, ox + fy + oz, ox + oy + fz) > best
 
 
-@njit
+@inner
 def _face_gap(x, cell, ring, low, n, side, slack):
     """Squared distance along one axis to the nearer face of the searched cube with cells behind it."""
     gap = np.inf
@@ -251,7 +251,7 @@ def _face_gap(x, cell, ring, low, n, side, slack):
     return gap * gap
 
 
-@njit
+@inner
 def _outside(x, low, high, slack):
     gap = max(low - x, x - high) - slack
     return gap * gap if gap > 0.0 else 0.0

@@ -5,7 +5,7 @@ of any law, to 0 for a random walk, and is negative for a smooth drift. Without 
 needs a change of its own, so S segments allow at most S - 1.
 """
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner
 from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
     AUTO,
     BEFORE_LAST,
@@ -21,14 +21,14 @@ from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
 _LEAST_REVERSALS = 8
 
 
-@njit
+@inner
 def interrupt_certificate(i):
     """Start the run of equal arms anew (rounds of a sweep do not count)."""
     i[LAST_ARM] = -1
     i[REPEATS] = 0
 
 
-@njit
+@inner
 def enter_certificate(f, i, arm, loss):
     """Enter one round."""
     repeats = i[REPEATS] if i[LAST_ARM] == arm else 0
@@ -44,7 +44,7 @@ def enter_certificate(f, i, arm, loss):
     f[LAST] = loss
 
 
-@njit
+@inner
 def is_noise_certain(f, i):
     """Whether the losses seen so far are noisy rather than changing."""
     segments = f[SEGMENTS] if i[AUTO] == 0 else 0.0

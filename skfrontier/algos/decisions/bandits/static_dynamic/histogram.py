@@ -7,7 +7,7 @@ where the history may be cut.
 
 import math
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.decisions.bandits.rounds import STAGE
 from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
     LEVELS,
@@ -42,7 +42,7 @@ def enter_histogram(f, i, arm, loss):
     return _cut_at_change(f, i, arm)
 
 
-@njit
+@inner
 def empty_histogram(f, i, arm):
     counts = bucket_counts(i, arm)
     for level in range(LEVELS):
@@ -50,7 +50,7 @@ def empty_histogram(f, i, arm):
     _set_moments(f, i, arm, 0, 0.0, 0.0)
 
 
-@njit
+@inner
 def _insert(f, i, arm, loss):
     """Add a bucket of one loss; carry the two oldest of a full level to the next."""
     counts = bucket_counts(i, arm)
@@ -77,7 +77,7 @@ def _insert(f, i, arm, loss):
         square = carried_square
 
 
-@njit
+@inner
 def _set_moments(f, i, arm, n, total, square):
     """Enter size and sums of an arm's histogram and what follows from them: m and v."""
     i[ints(i, SIZES) + arm] = n
@@ -88,7 +88,7 @@ def _set_moments(f, i, arm, n, total, square):
     f[floats(i, V) + arm] = max(square / n - mean * mean, 0.0) if n > 0 else 0.0
 
 
-@njit
+@inner
 def _cut_at_change(f, i, arm):
     """Cut at the newest boundary whose two sides differ by more than a Bernstein bound allows."""
     counts = bucket_counts(i, arm)
@@ -121,7 +121,7 @@ def _cut_at_change(f, i, arm):
     return False
 
 
-@njit
+@inner
 def _drop_older(f, i, arm, level, slot):
     """Forget every bucket older than ``slot`` of ``level``."""
     counts = bucket_counts(i, arm)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.decisions.bandits.rounds import (
     COUNTS,
     N_ARMS,
@@ -180,13 +180,13 @@ def ints(i, row):
     return COUNTS + row * i[N_ARMS]
 
 
-@njit
+@inner
 def bucket_sums(i, arm):
     """Where the sums of the buckets of ``arm`` begin: SLOTS a level, the oldest of a level first."""
     return floats(i, _N_VECTORS) + arm * _PER_ARM
 
 
-@njit
+@inner
 def bucket_squares(i, arm):
     """Where the sums of squares of the buckets of ``arm`` begin."""
     return floats(i, _N_VECTORS + _PER_ARM) + arm * _PER_ARM

@@ -2,7 +2,7 @@
 
 import math
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner
 from skfrontier.algos.decisions.bandits.rounds import N_ARMS
 from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
     BASE,
@@ -21,7 +21,7 @@ from skfrontier.algos.decisions.bandits.tsallis import tsallis_law
 _LEAST_CHANCE = 1e-300
 
 
-@njit
+@inner
 def feed_played(f, i, arm, loss):
     """Feed the loss of an arm drawn from q itself (importance weighted)."""
     own = floats(i, Q) + arm
@@ -36,7 +36,7 @@ def feed_played(f, i, arm, loss):
         _renormalise(f, i)
 
 
-@njit
+@inner
 def feed_estimate(f, i, arm, correction):
     """Feed the unbiased estimate ``m + correction e_arm`` of one round."""
     if i[BASE] == TSALLIS_BASE:
@@ -53,7 +53,7 @@ def feed_estimate(f, i, arm, correction):
         _renormalise(f, i)
 
 
-@njit
+@inner
 def feed_sweep(f, i):
     """Feed what a sweep of all A arms saw, m, as A rounds with these losses."""
     A = i[N_ARMS]
@@ -66,27 +66,27 @@ def feed_sweep(f, i):
         _renormalise(f, i)
 
 
-@njit
+@inner
 def _add_predictions(f, i, rounds):
     losses, m = floats(i, L), floats(i, M)
     for a in range(i[N_ARMS]):
         f[losses + a] += rounds * f[m + a]
 
 
-@njit
+@inner
 def _refresh_tsallis(f, i, guess):
     eta = 2.0 / math.sqrt(float(i[FED]))
     f[NORMALISER] = tsallis_law(f, i[N_ARMS], floats(i, L), floats(i, Q), eta, guess)
 
 
-@njit
+@inner
 def _tilt(f, i, eta):
     q, m = floats(i, Q), floats(i, M)
     for a in range(i[N_ARMS]):
         f[q + a] *= math.exp(-eta * f[m + a])
 
 
-@njit
+@inner
 def _renormalise(f, i):
     """Divide by the actual sum; no arm vanishes for good."""
     q = floats(i, Q)

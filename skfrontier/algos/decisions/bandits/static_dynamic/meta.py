@@ -13,10 +13,10 @@ delta = eta sum(z_2 - z_1), and the closed form of ``dynamic_weight``.
 
 import math
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 
 
-@njit
+@inner
 def _weights(size):
     """The larger and the smaller weight for |delta| = size, both without cancellation."""
     s = math.sqrt(size * size + 4.0)

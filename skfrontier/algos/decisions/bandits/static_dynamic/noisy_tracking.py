@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner
 from skfrontier.algos.decisions.bandits.random import draw_from, uniform, uniform_below
 from skfrontier.algos.decisions.bandits.rounds import CHANCE, N_ARMS
 from skfrontier.algos.decisions.bandits.static_dynamic.histogram import (
@@ -29,7 +29,7 @@ from skfrontier.algos.decisions.bandits.static_dynamic.layout import (
 from skfrontier.algos.decisions.bandits.static_dynamic.tracking import feed_doubly_robust
 
 
-@njit
+@inner
 def noisy_leader(f, i):
     """The lowest arm without data, else argmin m - sqrt(2 l min(1/4, v + l)), l = ln(sum n) / n."""
     n = ints(i, SIZES)
@@ -50,13 +50,13 @@ def noisy_leader(f, i):
     return best
 
 
-@njit
+@inner
 def _chance(f, i, arm):
     explored = 0.5 / i[N_ARMS] + 0.5 * f[floats(i, Q) + arm]
     return f[RHO] * explored + (1.0 - f[RHO] if arm == i[BEST] else 0.0)
 
 
-@njit
+@inner
 def noisy_arm(f, i, rng):
     i[BEST] = noisy_leader(f, i)
     arm = i[BEST]
@@ -69,14 +69,14 @@ def noisy_arm(f, i, rng):
     return arm
 
 
-@njit
+@inner
 def noisy_law(f, i, out):
     """The law around the leader in ``BEST``."""
     for a in range(i[N_ARMS]):
         out[a] = _chance(f, i, a)
 
 
-@njit
+@inner
 def learn_from_noisy(f, i, arm, loss):
     """Feed the doubly robust estimate around the histogram means, then enter the loss."""
     feed_doubly_robust(f, i, arm, loss)
@@ -87,7 +87,7 @@ def learn_from_noisy(f, i, arm, loss):
                 empty_histogram(f, i, a)
 
 
-@njit
+@inner
 def observe_noisy(f, i, arm, loss):
     """Enter a loss in the histogram of ``arm``; count a change and return whether there was one."""
     if not enter_histogram(f, i, arm, loss):

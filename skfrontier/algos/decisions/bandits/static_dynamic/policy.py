@@ -2,7 +2,7 @@
 
 import math
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.decisions.bandits.random import draw_from, uniform
 from skfrontier.algos.decisions.bandits.rounds import (
     CHANCE,
@@ -102,7 +102,7 @@ def _begin_stage(f, i):
     _set_exploration(f, i)
 
 
-@njit
+@inner
 def _set_exploration(f, i):
     A = float(i[N_ARMS])
     T = float(i[STAGE])
@@ -126,7 +126,7 @@ def _announce_epoch(f, i):
     i[MODE] = BETWEEN
 
 
-@njit
+@inner
 def _enter_noisy_mode(f, i):
     """From here on the number of segments is estimated and m are means; delta and q stay.
 
@@ -145,7 +145,7 @@ def _enter_noisy_mode(f, i):
     _set_exploration(f, i)
 
 
-@njit
+@inner
 def _begin_epoch(f, i, rng):
     if uniform(rng) >= f[TRACK]:
         i[MODE] = STATIC
@@ -253,7 +253,7 @@ def static_dynamic_law(f, i, out):
             out[a] = (1.0 - f[TRACK]) * f[q + a] + f[TRACK] * out[a]
 
 
-@njit
+@inner
 def _noisy_law(f, i, out):
     if i[PENDING] < 0:
         i[BEST] = noisy_leader(f, i)  # what the next select would write

@@ -8,7 +8,7 @@ probability rho a uniform arm of the others. The doubly robust estimate of all l
 is unbiased for every oblivious sequence and has variance only while m is out of date.
 """
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner
 from skfrontier.algos.decisions.bandits.random import uniform, uniform_below
 from skfrontier.algos.decisions.bandits.rounds import CHANCE, N_ARMS, ROUNDS
 from skfrontier.algos.decisions.bandits.static_dynamic.certificate import (
@@ -40,7 +40,7 @@ from skfrontier.algos.decisions.bandits.static_dynamic.learner import feed_estim
 _FRESH_EPOCHS = 2
 
 
-@njit
+@inner
 def begin_sweep(i):
     i[POSITION] = 0
     order = ints(i, ORDER)
@@ -48,7 +48,7 @@ def begin_sweep(i):
         i[order + a] = a
 
 
-@njit
+@inner
 def is_fresh(i):
     """Whether every arm was looked at within the last two epochs."""
     looks = ints(i, LOOKS)
@@ -58,7 +58,7 @@ def is_fresh(i):
     return i[ROUNDS] - oldest <= _FRESH_EPOCHS * i[LENGTH]
 
 
-@njit
+@inner
 def sweep_arm(f, i, rng):
     """The next arm of a random order, of which only one step is drawn at a time."""
     left = i[N_ARMS] - i[POSITION]
@@ -70,7 +70,7 @@ def sweep_arm(f, i, rng):
     return i[position]
 
 
-@njit
+@inner
 def learn_from_sweep(f, i, arm, loss):
     """Enter a value of the sweep; when it is complete, use its values and feed the learner."""
     interrupt_certificate(i)
@@ -85,7 +85,7 @@ def learn_from_sweep(f, i, arm, loss):
     i[MODE] = TRACKING
 
 
-@njit
+@inner
 def _take_over_sweep(f, i):
     """Let m be what the sweep saw; count a change of the best arm that came after the last."""
     m, seen = floats(i, M), floats(i, SEEN)
@@ -108,7 +108,7 @@ def _take_over_sweep(f, i):
     i[SWEPT] = 1
 
 
-@njit
+@inner
 def _lowest_prediction(f, i):
     """Argmin m, the lowest index of ties."""
     m = floats(i, M)
@@ -119,7 +119,7 @@ def _lowest_prediction(f, i):
     return best
 
 
-@njit
+@inner
 def expected_prediction(f, i):
     """The dot product of q and m."""
     q, m = floats(i, Q), floats(i, M)
@@ -129,7 +129,7 @@ def expected_prediction(f, i):
     return expected
 
 
-@njit
+@inner
 def tracking_arm(f, i, rng):
     A = i[N_ARMS]
     best = i[BEST]
@@ -141,7 +141,7 @@ def tracking_arm(f, i, rng):
     return other + 1 if other >= best else other
 
 
-@njit
+@inner
 def tracking_law(f, i, out):
     A = i[N_ARMS]
     for a in range(A):
@@ -149,7 +149,7 @@ def tracking_law(f, i, out):
     out[i[BEST]] = 1.0 - f[RHO] if A > 1 else 1.0
 
 
-@njit
+@inner
 def sweep_law(i, out):
     """Uniform on the arms that the sweep has not seen."""
     A = i[N_ARMS]
@@ -160,7 +160,7 @@ def sweep_law(i, out):
         out[i[order + position]] = 1.0 / (A - i[POSITION])
 
 
-@njit
+@inner
 def learn_from_tracking(f, i, arm, loss):
     """Feed the doubly robust estimate, then refresh m and count a change of the best arm."""
     enter_certificate(f, i, arm, loss)
@@ -178,7 +178,7 @@ def learn_from_tracking(f, i, arm, loss):
     i[last_look] = i[ROUNDS]
 
 
-@njit
+@inner
 def feed_doubly_robust(f, i, arm, loss):
     """Enter the gain over the static learner and feed it chat, both around the predictions m."""
     correction = (loss - f[floats(i, M) + arm]) / f[CHANCE]
