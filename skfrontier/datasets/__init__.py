@@ -17,12 +17,16 @@ from skfrontier.datasets.geometry.chamfer import (
     make_chamfer_pair,
     make_superquadrics,
 )
+from skfrontier.datasets.statistics.capture_histories import load_hares, load_lists
+from skfrontier.datasets.statistics.truncated_boolean import make_truncated_boolean
 
 __all__ = [
     "WithdrawingAdversary",
     "fetch_modelnet10",
     "fetch_open_bandit",
     "load_digit_clouds",
+    "load_hares",
+    "load_lists",
     "make_adversarial_bandit",
     "make_bernoulli_bandit",
     "make_chamfer_pair",
@@ -32,4 +36,5 @@ __all__ = [
     "make_model_selection_bandit",
     "make_superquadrics",
     "make_switching_bandit",
+    "make_truncated_boolean",
 ]

@@ -23,6 +23,11 @@ from skfrontier.estimators.geometry.chamfer import (
     ChamferTransformer,
     TwoPassChamfer,
 )
+from skfrontier.estimators.statistics.truncated_boolean import (
+    NotIdentifiedError,
+    NotIdentifiedWarning,
+    TruncatedBooleanProduct,
+)
 
 __all__ = [
     "UCB1",
@@ -39,9 +44,12 @@ __all__ = [
     "Exp3S",
     "FixedShareBandit",
     "MonitoredUCB",
+    "NotIdentifiedError",
+    "NotIdentifiedWarning",
     "SlidingWindowUCB",
     "StaticDynamicBandit",
     "ThompsonBeta",
+    "TruncatedBooleanProduct",
     "TsallisINF",
     "TwoPassChamfer",
 ]

@@ -1,0 +1,13 @@
+"""Truncated Boolean product distributions, with covariates and with interactions."""
+
+from skfrontier.estimators.statistics.truncated_boolean.identification import (
+    NotIdentifiedError,
+    NotIdentifiedWarning,
+)
+from skfrontier.estimators.statistics.truncated_boolean.product import TruncatedBooleanProduct
+
+__all__ = [
+    "NotIdentifiedError",
+    "NotIdentifiedWarning",
+    "TruncatedBooleanProduct",
+]
