@@ -27,6 +27,8 @@ from skfrontier.estimators.statistics.truncated_boolean import (
     NotIdentifiedError,
     NotIdentifiedWarning,
     TruncatedBooleanProduct,
+    TruncatedIsing,
+    TruncatedLogisticRegression,
 )
 
 __all__ = [
@@ -50,6 +52,8 @@ __all__ = [
     "StaticDynamicBandit",
     "ThompsonBeta",
     "TruncatedBooleanProduct",
+    "TruncatedIsing",
+    "TruncatedLogisticRegression",
     "TsallisINF",
     "TwoPassChamfer",
 ]

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from set_families import brute_flips, brute_masks, brute_pair_counts, members, with_explicit
 from scipy import sparse
+from set_families import brute_flips, brute_masks, brute_pair_counts, members, with_explicit
 
 from skfrontier.algos import Cardinality, FullCube, MembershipOracle, pack_bits
 

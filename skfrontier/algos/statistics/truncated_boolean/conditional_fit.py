@@ -402,6 +402,8 @@ def _fit_optimal(
 
 def set_at_fault(truncation: TruncationSet, fit: TruncatedFit) -> bool | None:
     """Whether no data from this set could identify more than the fit; None where that is not known."""
+    if not fit.null_space.shape[1]:
+        return False
     known = truncation.null_space(len(fit.z))
     return None if known is None else known.shape[1] == fit.null_space.shape[1]
 

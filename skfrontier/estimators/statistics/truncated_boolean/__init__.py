@@ -5,9 +5,15 @@ from skfrontier.estimators.statistics.truncated_boolean.identification import (
     NotIdentifiedWarning,
 )
 from skfrontier.estimators.statistics.truncated_boolean.product import TruncatedBooleanProduct
+from skfrontier.estimators.statistics.truncated_boolean.regressions import (
+    TruncatedIsing,
+    TruncatedLogisticRegression,
+)
 
 __all__ = [
     "NotIdentifiedError",
     "NotIdentifiedWarning",
     "TruncatedBooleanProduct",
+    "TruncatedIsing",
+    "TruncatedLogisticRegression",
 ]

@@ -8,6 +8,8 @@ import numpy as np
 from skfrontier.algos._validation import check_count
 from skfrontier.algos.statistics.truncated_boolean.sets.base import TruncationSet
 
+_MAX_ENUMERATED = 16
+
 
 class MembershipOracle(TruncationSet):
     """The rows for which a function returns True.
@@ -47,6 +49,14 @@ class MembershipOracle(TruncationSet):
 
     def __repr__(self) -> str:
         return f"MembershipOracle({getattr(self.func, '__name__', self.func)!s})"
+
+    def is_exact(self, n_features: int) -> bool:
+        """For up to 16 features: more rows than one batch may be costly to ask about."""
+        return n_features <= _MAX_ENUMERATED
+
+    def null_space(self, n_features: int) -> None:
+        """Not known without asking about every row."""
+        return None
 
     def _contains(self, X: np.ndarray) -> np.ndarray:
         inside = np.empty(len(X), bool)
