@@ -14,11 +14,11 @@ from skfrontier.estimators import TruncatedIsing, TruncatedLogisticRegression
 class BinaryTarget(TruncatedLogisticRegression):
     """scikit-learn's checks pass targets of several values; this reads them as bits."""
 
-    def fit(self, X, Y, sample_weight=None):
-        if Y is not None:
-            Y = np.asarray(Y)
-            Y = (np.median(Y) < Y).astype(float) if np.isfinite(Y).all() else Y
-        return super().fit(X, Y, sample_weight)
+    def fit(self, X, y, sample_weight=None):
+        if y is not None and np.asarray(y).dtype.kind != "c":
+            y = np.asarray(y, dtype=float)
+            y = np.where(np.isfinite(y), y > 0.5, y)
+        return super().fit(X, y, sample_weight)
 
 
 @parametrize_with_checks([BinaryTarget(l2=1.0), TruncatedIsing(binarize=0.0, l2=1.0)])

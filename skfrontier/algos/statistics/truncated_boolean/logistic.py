@@ -42,7 +42,9 @@ def logistic_regression(
         H = _curvature(A, weights, p, ridge)
         target = _quadratic_minimum(H, gradient, b, lasso)
         step = target - b
-        gain = np.abs(H @ step).max(initial=0.0)  # small too where separable data let b grow for ever
+        gain = np.abs(H @ step).max(
+            initial=0.0
+        )  # small too where separable data let b grow for ever
         if gain <= tol * scale or np.abs(step).max(initial=0.0) <= tol:
             converged = True
             break

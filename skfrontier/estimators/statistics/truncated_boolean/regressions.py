@@ -96,14 +96,14 @@ class TruncatedLogisticRegression(BaseEstimator):
         self.tol = tol
         self.n_jobs = n_jobs
 
-    def fit(self, X, Y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None):
         """Fit one regression for each bit.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Covariates.
-        Y : array-like of shape (n_samples, n_outputs) or (n_samples,)
+        y : array-like of shape (n_samples, n_outputs) or (n_samples,)
             Bits, zeros and ones, every row in the set.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row was seen.
@@ -115,20 +115,26 @@ class TruncatedLogisticRegression(BaseEstimator):
         Raises
         ------
         ValueError
-            If a row of Y is outside the set or not of zeros and ones.
+            If a row of y is outside the set or not of zeros and ones.
         """
         with unchanged_on_error(self):
             intercept = check_flag(self.fit_intercept, "fit_intercept")
             settings = _settings(self)
             X = validate_data(self, X, dtype=np.float64)
-            Y = _read_bits(Y, X.shape[0])
+            bits = _read_bits(y, X.shape[0])
             weights = read_weights(sample_weight, X)
-            truncation = _known_set(self.truncation, Y)
-            flags = truncation.flips(Y)
+            truncation = _known_set(self.truncation, bits)
+            flags = truncation.flips(bits)
             A = np.column_stack([np.ones(len(X)), X]) if intercept else X
             penalised = np.arange(A.shape[1]) >= intercept
             fits = _fit_each(
-                [A] * Y.shape[1], Y, flags, weights, [penalised] * Y.shape[1], settings, self.n_jobs
+                [A] * bits.shape[1],
+                bits,
+                flags,
+                weights,
+                [penalised] * bits.shape[1],
+                settings,
+                self.n_jobs,
             )
             coef = np.array([fit.coef for fit in fits])
             stderr = np.array(
@@ -309,13 +315,13 @@ def _settings(estimator: Any) -> dict[str, Any]:
     }
 
 
-def _read_bits(Y: Any, n_samples: int) -> np.ndarray:
-    if Y is None:
-        raise ValueError("requires y to be passed, but the target y is None: Y holds the bits.")
-    bits = check_array(Y, ensure_2d=False, input_name="Y")
-    bits = dense(binary_rows(bits[:, None] if bits.ndim == 1 else bits, "Y"))
+def _read_bits(y: Any, n_samples: int) -> np.ndarray:
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None: y holds the bits.")
+    table = check_array(y, ensure_2d=False, input_name="y")
+    bits = dense(binary_rows(table[:, None] if table.ndim == 1 else table, "y"))
     if len(bits) != n_samples:
-        raise ValueError(f"Y must have as many rows as X, got {len(bits)} and {n_samples}.")
+        raise ValueError(f"y must have as many rows as X, got {len(bits)} and {n_samples}.")
     return bits
 
 
