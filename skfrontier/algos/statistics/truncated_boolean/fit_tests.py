@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import erfc
-from scipy.stats import f as f_distribution
+from scipy.stats import ncx2
 
 from skfrontier.algos._numba import njit
 from skfrontier.algos.statistics.truncated_boolean.rows import dense_chunks
@@ -44,10 +44,12 @@ def pair_test(
 ) -> FitTest:
     """Test whether a flippable bit depends on one other bit, for any of the pairs.
 
-    Hansen's test of the surplus moments r_i (x_j - c_ij) + r_j (x_i - c_ji), one per pair, where r_i is a
-    flippable bit minus its probability and c_ij the mean of x_j over the rows in which i can be flipped:
-    the estimated probabilities then do not matter to first order. The quadratic form is compared with
-    Hotelling's F law, which keeps the size when the moments are many.
+    One surplus moment per pair, r_i (x_j - c_ij) + r_j (x_i - c_ji), where r_i is a flippable bit minus its
+    probability and c_ij the mean of x_j over the rows in which i can be flipped: the estimated
+    probabilities then do not matter to first order. The statistic adds the squares of the standardised
+    moments; its law is that of a weighted sum of squared normals, the weights being the eigenvalues of
+    their correlation. (The quadratic form with the inverse covariance rejects too often: with 45 moments
+    and 500 rows in 8 % of the cases instead of 5 %.)
     """
     m = m1 + m0
     p = m1 / np.maximum(m, 1e-300)
@@ -60,15 +62,41 @@ def pair_test(
         total += float(len(chunk) if weights is None else weights[rows].sum())
         g += weighted.sum(axis=0)
         J += G.T @ weighted
-    values, vectors = np.linalg.eigh(J)
-    kept = values > values[-1] * 1e-10 if count else np.zeros(0, bool)
-    rank = int(kept.sum())
-    if rank == 0 or total <= rank:
+    kept = np.diag(J) > 0
+    if not kept.any():
         return FitTest(0.0, 1.0)
-    quadratic = float((((vectors[:, kept].T @ g) ** 2) / values[kept]).sum())  # at most the weight
-    hotelling = quadratic / max(1 - quadratic / total, 1e-300)
-    pvalue = f_distribution.sf(hotelling * (total - rank) / (total * rank), rank, total - rank)
-    return FitTest(quadratic, float(pvalue))
+    d = np.diag(J)[kept]
+    statistic = float((g[kept] ** 2 / d).sum())
+    eigenvalues = _shrunk_eigenvalues(J[np.ix_(kept, kept)] / np.sqrt(np.outer(d, d)), total)
+    return FitTest(statistic, weighted_chi_square_tail(statistic, eigenvalues))
+
+
+def _shrunk_eigenvalues(correlation: np.ndarray, size: float) -> np.ndarray:
+    """Eigenvalues of a correlation, less the spread that comes from estimating it on ``size`` rows."""
+    r = len(correlation)
+    squares = (correlation**2).sum() - r
+    share = max(0.0, 1 - r * (r - 1) / size / squares) ** 0.5 if squares > 0 else 0.0
+    return 1 + share * (np.linalg.eigvalsh(correlation) - 1)
+
+
+def weighted_chi_square_tail(value: float, weights: np.ndarray) -> float:
+    """P(sum_k weights_k chi^2_1 > value), by the chi-square law with the same first four cumulants.
+
+    References
+    ----------
+    .. [1] Liu, Tang, Zhang, "A new chi-square approximation to the distribution of non-negative definite
+       quadratic forms in non-central normal variables", Computational Statistics and Data Analysis 2009.
+    """
+    c1, c2, c3, c4 = ((weights**k).sum() for k in (1, 2, 3, 4))
+    skewness, kurtosis = c3 / c2**1.5, c4 / c2**2
+    if skewness**2 > kurtosis:
+        a = 1 / (skewness - np.sqrt(skewness**2 - kurtosis))
+        shift = skewness * a**3 - a**2
+    else:
+        a, shift = 1 / skewness, 0.0
+    degrees = a**2 - 2 * shift
+    standardised = (value - c1) / np.sqrt(2 * c2)
+    return float(ncx2.sf(standardised * np.sqrt(2) * a + degrees + shift, degrees, shift))
 
 
 def _other_means(

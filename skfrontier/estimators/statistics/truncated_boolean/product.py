@@ -567,10 +567,10 @@ class TruncatedBooleanProduct(BaseEstimator):
         Returns
         -------
         statistic : float
-            'rows': standard normal under the model, positive for positive dependence. 'pairs': a quadratic
-            form.
+            'rows': standard normal under the model, positive for positive dependence. 'pairs': a sum of
+            squares, one per pair.
         pvalue : float
-            Two-sided for 'rows', Hotelling's F law for 'pairs'; asymptotic.
+            Two-sided for 'rows'. Asymptotic.
 
         Raises
         ------
