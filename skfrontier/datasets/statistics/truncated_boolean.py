@@ -93,8 +93,9 @@ def make_truncated_boolean(
     exact = truncation.is_exact(n)
     if method == "exact" and not exact:
         raise ValueError(f"method='exact' is not available for {truncation!r} with {n} features.")
+    acceptance = np.nan
     if exact and method != "rejection":
-        X, acceptance = truncation.sample_exact(z, n_samples, rng), None
+        X = truncation.sample_exact(z, n_samples, rng)
     else:
         X, acceptance = _by_rejection(z, truncation, n_samples, rng)
     if not return_params:

@@ -7,6 +7,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from skfrontier.algos._validation import as_numbers, check_interval
+from skfrontier.algos.statistics.truncated_boolean.enumeration import unit_vectors
 from skfrontier.algos.statistics.truncated_boolean.fibre_cells import (
     FibreCells,
     Penalty,
@@ -201,7 +202,7 @@ def estimated_efficiency(X: Any, stderr: Any, *, sample_weight: Any = None) -> f
     if errors.shape != (rows.shape[1],):
         raise ValueError(f"stderr must have shape ({rows.shape[1]},), got {errors.shape}.")
     unknown = ~np.isfinite(errors)
-    Q = np.eye(len(errors))[:, unknown]
+    Q = unit_vectors(unknown)
     return information_share(
         *mean_covariance(rows, weights), float((errors[~unknown] ** 2).sum()), Q
     )

@@ -24,7 +24,10 @@ from skfrontier.algos.statistics.truncated_boolean.edges import (
     edge_hessian,
     minimise_edges,
 )
-from skfrontier.algos.statistics.truncated_boolean.enumeration import null_directions
+from skfrontier.algos.statistics.truncated_boolean.enumeration import (
+    null_directions,
+    unit_vectors,
+)
 from skfrontier.algos.statistics.truncated_boolean.fibre_cells import (
     DENSE_LIMIT,
     Penalty,
@@ -70,13 +73,19 @@ class FitOptions:
     l2: float = 0.0
     pair_degree: int = 8
     min_flippable: float = 1
-    full_covariance: bool = True
+    covariance: str = "auto"
     max_oracle_calls: int = 2_000_000
     max_block_evals: int = 2_000_000_000
     max_iter: int = 500
     tol: float = 1e-8
     n_jobs: int | None = None
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
+
+    def full_covariance(self, n_features: int) -> bool:
+        """Whether the covariance of so many logits is wanted."""
+        return self.covariance == "full" or (
+            self.covariance == "auto" and n_features <= DENSE_LIMIT
+        )
 
     @property
     def penalty(self) -> Penalty:
@@ -210,15 +219,16 @@ def fit_flips(
             0.0,
         )
         stderr = _ridge_errors(m1 + m0, z, options)
-    Q = np.eye(len(z))[:, m1 + m0 == 0]
+    Q = unit_vectors(m1 + m0 == 0)
     covariance = None
     fractional = weights is not None and (weights != np.floor(weights)).any()
     regular = counts.complete and np.isfinite(z).all() and X is not None
-    if regular and (fractional or options.full_covariance):
+    if regular and options.full_covariance(len(z)):
         J = second_moment(flip_score_chunks(X, truncation, z), len(z), weights)
         covariance, stderr = _flip_covariance(J, m1 + m0, z, stderr, options, fractional)
-    if not options.full_covariance:
-        covariance = None
+    elif regular and fractional and weights is not None:
+        squares = sum(weights[rows] @ u**2 for rows, u in flip_score_chunks(X, truncation, z))
+        stderr = np.sqrt(squares) / _flip_information(m1 + m0, z, options)
     stderr = np.where(m1 + m0 > 0, stderr, np.inf)
     no_pairs = np.zeros((0, 2), np.int64)
     return TruncatedFit(z, stderr, covariance, Q, "flips", no_pairs, np.nan, 0)
@@ -252,7 +262,7 @@ def fit_fibres(
         J = second_moment(fibre_score_chunks(X, truncation, subsets, z), n, weights)
         V = sandwich(H, J, Q)
         stderr = standard_errors(V, identified)
-        covariance = V if options.full_covariance else None
+        covariance = V if options.full_covariance(n) else None
     else:
         chunks = fibre_score_chunks(X, truncation, subsets, z)
         stderr = np.where(identified, _row_sign_errors(H, chunks, weights, options), np.inf)
@@ -278,7 +288,7 @@ def fit_edges(
     J = second_moment(edge_score_chunks(X, truncation, masks, z), n, weights)
     V = sandwich(edge_hessian(d, counts, z, penalty), J, Q)
     stderr = standard_errors(V, identified_coordinates(Q))
-    covariance = V if options.full_covariance else None
+    covariance = V if options.full_covariance(n) else None
     return TruncatedFit(
         z, stderr, covariance, Q, "masks", np.zeros((0, 2), np.int64), np.nan, steps
     )
@@ -320,7 +330,7 @@ def optimal_from(
         fit,
         z=z - fit.null_space @ (fit.null_space.T @ z),
         stderr=stderr,
-        covariance=covariance if options.full_covariance else None,
+        covariance=covariance if options.full_covariance(len(z)) else None,
         moves="optimal",
         pairs=pairs[chosen],
         n_iter=fit.n_iter + 1,
@@ -509,9 +519,8 @@ def _flip_covariance(
     fractional: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Covariance of the flip estimates; its diagonal is the binomial variance where weights are counts."""
-    p = expit(z)
     if fractional:
-        H = np.maximum(m * p * (1 - p) + options.penalty.curvature(z), 1e-300)
+        H = _flip_information(m, z, options)
         V = J / np.outer(H, H)
         return V, np.sqrt(np.diag(V))
     d = np.sqrt(np.maximum(np.diag(J), 1e-300))
@@ -519,6 +528,11 @@ def _flip_covariance(
     V = J / np.outer(d, d) * np.outer(finite, finite)
     V[np.diag_indices(len(z))] = finite**2
     return V, stderr
+
+
+def _flip_information(m: np.ndarray, z: np.ndarray, options: FitOptions) -> np.ndarray:
+    p = expit(z)
+    return np.maximum(m * p * (1 - p) + options.penalty.curvature(z), 1e-300)
 
 
 def _row_sign_errors(

@@ -19,7 +19,8 @@ def count_edges(
     d : ndarray of shape (n_distinct, n_features)
     counts : ndarray of shape (n_distinct,)
     """
-    found, counted = [np.zeros((0, X.shape[1]), np.int8)], [np.zeros(0)]
+    found: list[np.ndarray] = [np.zeros((0, X.shape[1]), np.int8)]
+    counted: list[np.ndarray] = [np.zeros(0)]
     for rows, chunk in dense_chunks(X, 4 * X.shape[1]):
         w = np.ones(len(chunk)) if weights is None else weights[rows]
         for mask in masks:

@@ -61,3 +61,10 @@ def null_directions(differences: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh(gram)
     cutoff = max(values[-1], 1.0) * len(values) * 1e-12 if len(values) else 0.0
     return vectors[:, values <= cutoff]
+
+
+def unit_vectors(chosen: np.ndarray) -> np.ndarray:
+    """Columns of the identity where ``chosen``, (n_features, count)."""
+    columns = np.zeros((len(chosen), int(chosen.sum())))
+    columns[np.flatnonzero(chosen), np.arange(columns.shape[1])] = 1.0
+    return columns

@@ -60,6 +60,6 @@ def fit_likelihood(
         information = total * mean_covariance(X, weights)[1]
     V = inverse_off(information, Q)
     stderr = standard_errors(V, identified_coordinates(Q))
-    covariance = V if options.full_covariance else None
+    covariance = V if options.full_covariance(n) else None
     no_pairs = np.zeros((0, 2), np.int64)
     return TruncatedFit(fit.z, stderr, covariance, Q, "mle", no_pairs, 1.0, fit.n_iter)

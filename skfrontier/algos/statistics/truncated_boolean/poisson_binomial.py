@@ -1,6 +1,7 @@
 """Sums of independent bits: the mass, the mean and samples of {x: |x| in K}, in O(n^1.5).
 
-The table ``R[i, k]``, the law of the sum of the first i bits, is kept in a band around its mean only. Where
+The table ``R[i, k]``, the law of the sum of the first i bits, is computed in a band around its mean only, and
+of its n rows about sqrt(n) are kept: the rows between two of them are computed again when used. Where
 the set is far from the mean the bits are tilted towards it, p_i = sigma(z_i + lam), so that no probability
 underflows; separated runs of counts get a tilt each and are added in logarithms.
 """
@@ -120,7 +121,8 @@ class _Run:
 
     p: np.ndarray  # tilted probabilities
     lows: np.ndarray  # first count of the band after i bits, i = 0..n
-    table: np.ndarray  # R, banded
+    kept: np.ndarray  # every sqrt(n)-th row of R, with a zero at either end
+    last: np.ndarray  # row n
     weights: np.ndarray  # beta_n on the band of the last row
     log_mass: float
 
@@ -129,29 +131,29 @@ class _Run:
         lam, centre = _tilt(z, counts)
         p = expit(z + lam)
         lows, width = _band(p)
-        table = _prefix_table(p, lows, width)
+        kept, last = _prefix_rows(p, lows, width)
         inside = counts[(counts >= lows[-1]) & (counts < lows[-1] + width)]
-        weights = np.zeros(width)
-        weights[inside - lows[-1]] = np.exp(-lam * (inside - centre))
+        weights = np.zeros(width + 2)
+        weights[inside - lows[-1] + 1] = np.exp(-lam * (inside - centre))
         softplus_gain = (np.logaddexp(0, z + lam) - np.logaddexp(0, z)).sum()
         with np.errstate(divide="ignore"):
-            log_mass = np.log(table[-1] @ weights) + softplus_gain - lam * centre
-        return _Run(p, lows, table, weights, float(log_mass))
+            log_mass = np.log(last @ weights) + softplus_gain - lam * centre
+        return _Run(p, lows, kept, last, weights, float(log_mass))
 
     def mean(self) -> np.ndarray:
         if self.log_mass == -np.inf:
             return np.zeros(len(self.p))
-        return _restricted_means(self.p, self.lows, self.table, self.weights)
+        return _restricted_means(self.p, self.lows, self.kept, self.last, self.weights)
 
     def sample(self, n_samples: int, rng: np.random.Generator) -> np.ndarray:
-        law = self.table[-1] * self.weights
-        counts = self.lows[-1] + rng.choice(len(law), n_samples, p=law / law.sum())
+        law = self.last * self.weights
+        counts = self.lows[-1] - 1 + rng.choice(len(law), n_samples, p=law / law.sum())
         X = np.empty((n_samples, len(self.p)), np.uint8)
         step = max(1, 2**22 // max(1, len(self.p)))  # uniforms of 32 MiB at a time
         for start in range(0, n_samples, step):
             part = slice(start, min(start + step, n_samples))
             uniforms = rng.random((part.stop - start, len(self.p)))
-            _sample_backwards(self.p, self.lows, self.table, counts[part], uniforms, X[part])
+            _sample_backwards(self.p, self.lows, self.kept, counts[part], uniforms, X[part])
         return X
 
 
@@ -176,7 +178,8 @@ def _runs(z: np.ndarray, allowed: np.ndarray) -> list[np.ndarray]:
     runs = np.split(counts, np.flatnonzero(np.diff(counts) > 1) + 1)
     p = expit(z)
     mean, sd = p.sum(), np.sqrt((p * (1 - p)).sum())
-    near, far = [], []
+    near: list[np.ndarray] = []
+    far: list[np.ndarray] = []
     for run in runs:
         distance = max(run[0] - mean, mean - run[-1], 0.0)
         (near if distance <= _SHARED_SDS * sd else far).append(run)
@@ -210,57 +213,87 @@ def _band(p: np.ndarray) -> tuple[np.ndarray, int]:
     mean = np.concatenate([[0.0], np.cumsum(p)])
     half = _BAND_SDS * np.sqrt(np.concatenate([[0.0], np.cumsum(p * (1 - p))])) + _BAND_EXTRA
     lows = np.maximum(0, np.floor(mean - half)).astype(np.int64)
+    lows = np.minimum.accumulate(lows[::-1])[::-1]  # it then rises by 0 or 1 a step
     highs = np.minimum(steps, np.ceil(mean + half)).astype(np.int64)
     return lows, int((highs - lows).max()) + 1
 
 
 @njit
-def _prefix_table(p, lows, width):
-    n = p.shape[0]
-    table = np.zeros((n + 1, width))
-    table[0, 0] = 1.0
-    for i in range(n):
-        shift = lows[i + 1] - lows[i]
-        for a in range(width):
-            b = a + shift  # the same count in the row before
-            stay = table[i, b] if b < width else 0.0
-            come = table[i, b - 1] if 1 <= b <= width else 0.0
-            table[i + 1, a] = (1 - p[i]) * stay + p[i] * come
-    return table
+def _step(before, p, shift, after):
+    """Law of the sum with one more bit; ``shift`` is how much its band starts later."""
+    for a in range(1, before.shape[0] - 1):
+        after[a] = (1 - p) * before[a + shift] + p * before[a + shift - 1]
 
 
 @njit
-def _restricted_means(p, lows, table, weights):
-    n, width = p.shape[0], weights.shape[0]
+def _prefix_rows(p, lows, width):
+    """Every sqrt(n)-th row of the table, and the last one."""
+    n = p.shape[0]
+    stride = int(np.sqrt(n)) + 1
+    kept = np.zeros(((n + stride - 1) // stride, width + 2))
+    row = np.zeros(width + 2)
+    following = np.zeros(width + 2)
+    row[1] = 1.0
+    for i in range(n):
+        if i % stride == 0:
+            for a in range(width + 2):
+                kept[i // stride, a] = row[a]
+        _step(row, p[i], lows[i + 1] - lows[i], following)
+        row, following = following, row
+    return kept, row
+
+
+@njit
+def _rows_from(kept, block, p, lows, rows):
+    """Rows of the table from a kept one up to and including the next; returns the first index and number."""
+    n = p.shape[0]
+    stride = int(np.sqrt(n)) + 1
+    first = block * stride
+    count = min(stride, n - first)
+    for a in range(kept.shape[1]):
+        rows[0, a] = kept[block, a]
+    for j in range(count):
+        _step(rows[j], p[first + j], lows[first + j + 1] - lows[first + j], rows[j + 1])
+    return first, count
+
+
+@njit
+def _restricted_means(p, lows, kept, last, weights):
+    size = weights.shape[0]
+    rows = np.zeros((int(np.sqrt(p.shape[0])) + 2, size))
     after = weights.copy()
-    before = np.empty(width)
+    before = np.zeros(size)
     total = 0.0
-    for a in range(width):
-        total += table[n, a] * weights[a]
-    means = np.empty(n)
-    for i in range(n - 1, -1, -1):
-        shift = lows[i + 1] - lows[i]
-        one = 0.0
-        for a in range(width):
-            b = a - shift  # the same count in the row after
-            up = after[b + 1] if -1 <= b < width - 1 else 0.0
-            same = after[b] if 0 <= b < width else 0.0
-            one += table[i, a] * up
-            before[a] = (1 - p[i]) * same + p[i] * up
-        means[i] = p[i] * one / total
-        for a in range(width):
-            after[a] = before[a]
+    for a in range(size):
+        total += last[a] * weights[a]
+    means = np.empty(p.shape[0])
+    for block in range(kept.shape[0] - 1, -1, -1):
+        first, count = _rows_from(kept, block, p, lows, rows)
+        for j in range(count - 1, -1, -1):
+            i = first + j
+            shift = lows[i + 1] - lows[i]
+            one = 0.0
+            for a in range(1, size - 1):
+                up = after[a - shift + 1]
+                one += rows[j, a] * up
+                before[a] = (1 - p[i]) * after[a - shift] + p[i] * up
+            means[i] = p[i] * one / total
+            before, after = after, before
     return means
 
 
 @njit
-def _sample_backwards(p, lows, table, counts, uniforms, X):
-    n, width = p.shape[0], table.shape[1]
-    for t in range(counts.shape[0]):
-        k = counts[t]
-        for i in range(n - 1, -1, -1):
-            b = k - 1 - lows[i]
-            come = table[i, b] if 0 <= b < width else 0.0
-            one = p[i] * come / table[i + 1, k - lows[i + 1]]
-            X[t, i] = uniforms[t, i] < one
-            k -= np.int64(X[t, i])
+def _sample_backwards(p, lows, kept, counts, uniforms, X):
+    rows = np.zeros((int(np.sqrt(p.shape[0])) + 2, kept.shape[1]))
+    left = counts.copy()  # ones that the bits still to be drawn must have
+    for block in range(kept.shape[0] - 1, -1, -1):
+        first, count = _rows_from(kept, block, p, lows, rows)
+        for t in range(counts.shape[0]):
+            k = left[t]
+            for j in range(count - 1, -1, -1):
+                i = first + j
+                a = k - 1 - lows[i] + 1
+                come = rows[j, a] if 1 <= a < kept.shape[1] - 1 else 0.0
+                X[t, i] = uniforms[t, i] < p[i] * come / rows[j + 1, k - lows[i + 1] + 1]
+                k -= np.int64(X[t, i])
+            left[t] = k

@@ -28,6 +28,7 @@ from skfrontier.algos.statistics.truncated_boolean.conditional_fit import (
     fit_flips,
     set_at_fault,
 )
+from skfrontier.algos.statistics.truncated_boolean.enumeration import unit_vectors
 from skfrontier.algos.statistics.truncated_boolean.fit_tests import FitTest, pair_test, row_sum_test
 from skfrontier.algos.statistics.truncated_boolean.flips import conditional_logit, exact_interval
 from skfrontier.algos.statistics.truncated_boolean.importance import importance_log_mass
@@ -326,7 +327,7 @@ class TruncatedBooleanProduct(BaseEstimator):
             ones = column_means(rows, weights) * counts.weight
             fractional = weights is not None and bool((weights != np.floor(weights)).any())
             if not first:
-                old = self.n_samples_seen_
+                old = float(self.n_samples_seen_)  # type: ignore[has-type]
                 counts = FlipCounts(
                     self.counts_[0] + counts.m1,
                     self.counts_[1] + counts.m0,
@@ -622,7 +623,7 @@ class TruncatedBooleanProduct(BaseEstimator):
             l2=positive("l2"),
             pair_degree=check_count(self.pair_degree, "pair_degree", 2),
             min_flippable=positive("min_flippable"),
-            full_covariance=covariance != "diagonal",
+            covariance=covariance,
             max_oracle_calls=check_count(self.max_oracle_calls, "max_oracle_calls"),
             max_block_evals=check_count(self.max_block_evals, "max_block_evals"),
             max_iter=check_count(self.max_iter, "max_iter"),
@@ -649,7 +650,7 @@ class TruncatedBooleanProduct(BaseEstimator):
         z, stderr = support_conditional_fit(
             rows, weights, smoothing=float(self.smoothing), l2=float(self.l2)
         )
-        Q = np.eye(len(z))[:, ~np.isfinite(stderr)]
+        Q = unit_vectors(~np.isfinite(stderr))
         return TruncatedFit(z, stderr, None, Q, "support", np.zeros((0, 2), np.int64), np.nan, 0)
 
     def _fit_baseline(

@@ -251,7 +251,7 @@ def _corners_of_group(x, g, T, starts, variables, signs):
     true_outside = 0
     false_outside = 0
     named = 0
-    wanted = 0
+    wanted = np.int64(0)
     for a in range(starts[g], starts[g + 1]):
         position = -1
         for b in range(T.shape[0]):

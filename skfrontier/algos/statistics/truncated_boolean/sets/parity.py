@@ -65,25 +65,23 @@ class XorConstraints(TruncationSet):
         ndarray of shape (n_masks, n_features), dtype uint8
             Single flips, pairs, and disjoint or overlapping sums of two columns that agree.
         """
-        columns = [self._column(i) for i in range(self.n_features)]
+        n = self.H.shape[1]
+        singles = [(i,) for i in range(n)]
+        pairs = [(int(i), int(j)) for i, j in all_pairs(n)]
         sums: dict[bytes, list[tuple[int, ...]]] = {bytes(len(self.s)): [()]}
         masks = set()
-        subsets = [(i,) for i in range(self.n_features)]
-        subsets += [(int(i), int(j)) for i, j in all_pairs(self.n_features)]
-        for subset in subsets:
-            key = np.bitwise_xor.reduce([columns[i] for i in subset], axis=0).tobytes()
+        subset: tuple[int, ...]
+        for subset in [*singles, *pairs]:
+            key = np.bitwise_xor.reduce(self.H[:, list(subset)], axis=1).tobytes()
             for other in sums.get(key, []):
-                mask = frozenset(subset) ^ frozenset(other)
-                if 0 < len(mask) <= max_weight:
-                    masks.add(tuple(sorted(mask)))
+                joint = frozenset(subset) ^ frozenset(other)
+                if 0 < len(joint) <= max_weight:
+                    masks.add(tuple(sorted(joint)))
             sums.setdefault(key, []).append(subset)
-        rows = np.zeros((len(masks), self.n_features), np.uint8)
+        rows = np.zeros((len(masks), n), np.uint8)
         for row, mask in zip(rows, sorted(masks), strict=True):
             row[list(mask)] = 1
         return rows
-
-    def _column(self, i: int) -> np.ndarray:
-        return self.H[:, i]
 
     def _contains(self, X: np.ndarray) -> np.ndarray:
         return _keeps_parities(X, self.H, self.s)
@@ -140,7 +138,7 @@ def _shifted_masks(X, subsets, kept):
     masks = np.empty((X.shape[0], subsets.shape[0]), np.uint16)
     for t in range(X.shape[0]):
         for e in range(subsets.shape[0]):
-            here = 0
+            here = np.int64(0)
             for a in range(subsets.shape[1]):
                 here |= np.int64(X[t, subsets[e, a]]) << a
             mask = 0
