@@ -17,6 +17,7 @@ from skfrontier.datasets.geometry.chamfer import (
     make_chamfer_pair,
     make_superquadrics,
 )
+from skfrontier.datasets.statistics.ballots import fetch_pabulib, fetch_preflib_nominations
 from skfrontier.datasets.statistics.capture_histories import load_hares, load_lists
 from skfrontier.datasets.statistics.truncated_boolean import make_truncated_boolean
 
@@ -24,6 +25,8 @@ __all__ = [
     "WithdrawingAdversary",
     "fetch_modelnet10",
     "fetch_open_bandit",
+    "fetch_pabulib",
+    "fetch_preflib_nominations",
     "load_digit_clouds",
     "load_hares",
     "load_lists",

@@ -39,8 +39,8 @@ def load_hares(*, as_counts: bool = False) -> Any:
     Examples
     --------
     >>> from skfrontier.datasets import load_hares
-    >>> load_hares().sum(axis=0)
-    array([26, 23, 32, 16, 28, 20], dtype=uint64)
+    >>> load_hares().sum(axis=0).tolist()
+    [26, 23, 32, 16, 28, 20]
     """
     return _table(_HARES, check_flag(as_counts, "as_counts"))
 

@@ -74,8 +74,8 @@ def make_truncated_boolean(
     >>> from skfrontier.algos import Cardinality
     >>> from skfrontier.datasets import make_truncated_boolean
     >>> X = make_truncated_boolean(5, 4, truncation=Cardinality(min=3), random_state=0)
-    >>> X.shape, X.sum(axis=1).min() >= 3
-    ((5, 4), np.True_)
+    >>> X.shape, bool(X.sum(axis=1).min() >= 3)
+    ((5, 4), True)
     """
     n_samples = check_count(n_samples, "n_samples", 0)
     n = check_count(n_features, "n_features")

@@ -58,7 +58,7 @@ def conditional_logit(m1: Any, m0: Any, *, smoothing: float = 0.5) -> tuple[np.n
     >>> m1, m0 = Cardinality(min=1).flip_counts(lists, sample_weight=counts)
     >>> z, stderr = conditional_logit(m1, m0, smoothing=0)
     >>> p = 1 / (1 + np.exp(-z))
-    >>> round(1202 / (1 - np.prod(1 - p)), 2)
+    >>> round(float(1202 / (1 - np.prod(1 - p))), 2)
     2389.87
     """
     m1, m0 = _counts(m1, m0)

@@ -58,7 +58,7 @@ def gibbs_truncated(
     >>> from skfrontier.algos import Cardinality, gibbs_truncated
     >>> S = Cardinality(min=3)
     >>> X = gibbs_truncated(np.ones((500, 4)), np.zeros(4), S, random_state=0)
-    >>> bool(S.contains(X).all()), abs(X.mean() - S.mean(np.zeros(4)).mean()) < 0.05
+    >>> bool(S.contains(X).all()), bool(abs(X.mean() - S.mean(np.zeros(4)).mean()) < 0.05)
     (True, True)
     """
     X = dense(binary_rows(X0, "X0")).copy()

@@ -56,7 +56,7 @@ def support_conditional_fit(
     >>> from skfrontier.algos import support_conditional_fit
     >>> z, stderr = support_conditional_fit([[0, 0], [1, 0]], sample_weight=[100, 300])
     >>> z.round(2), stderr.round(2)
-    (array([1.09, 0.  ]), array([0.12,  inf]))
+    (array([1.1, 0. ]), array([0.12,  inf]))
     """
     rows = binary_rows(X)
     weights = check_weights(sample_weight, rows.shape[0])

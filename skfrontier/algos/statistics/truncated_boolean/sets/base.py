@@ -30,6 +30,16 @@ class TruncationSet(ABC):
 
     Subclasses define ``_contains`` on dense uint8 rows, and override the other underscored methods
     where their structure allows something faster than asking ``_contains`` about changed copies.
+
+    Examples
+    --------
+    >>> from skfrontier.algos import TruncationSet
+    >>> class FirstWins(TruncationSet):
+    ...     def _contains(self, X):
+    ...         return X[:, 0] >= X[:, 1]
+    >>> FirstWins().flips([[1, 1], [0, 0]])
+    array([[False,  True],
+           [ True, False]])
     """
 
     n_features: int | None = None

@@ -143,7 +143,7 @@ class DNF(_Formula):
     >>> rule.contains([[1, 1, 0], [1, 0, 1]])
     array([ True, False])
     >>> rule.flips([[1, 1, 1]])
-    array([[ True,  True,  True]])
+    array([[ True, False,  True]])
     """
 
     _group_name = "term"
