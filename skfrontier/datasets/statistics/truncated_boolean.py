@@ -109,13 +109,13 @@ def make_truncated_boolean(
 def _by_rejection(
     z: np.ndarray, truncation: Any, n_samples: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, float]:
-    X, draws = rejection_sample(z, truncation, n_samples, rng, _MAX_DRAWS)
+    X, draws, acceptance = rejection_sample(z, truncation, n_samples, rng, _MAX_DRAWS)
     if len(X) < n_samples:
         raise ValueError(
-            f"acceptance below {max(n_samples, 1) / _MAX_DRAWS:.2g}: only {len(X)} of {n_samples} rows "
+            f"acceptance below {n_samples / draws:.2g}: only {len(X)} of {n_samples} rows "
             f"in {draws} draws. Take a set with exact sampling, or other logits."
         )
-    return X, max(len(X), 1) / max(draws, 1)
+    return X, acceptance
 
 
 def _flip_probabilities(truncation: Any, z: np.ndarray) -> np.ndarray:

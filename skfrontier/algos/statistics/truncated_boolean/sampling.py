@@ -1,6 +1,6 @@
 """Samples of the restricted law: rejection, and Gibbs sweeps that never leave the set."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -10,6 +10,8 @@ from skfrontier.algos._validation import check_count, check_finite, check_genera
 from skfrontier.algos.statistics.truncated_boolean.fibre_cells import corner_weights
 from skfrontier.algos.statistics.truncated_boolean.rows import binary_rows, dense
 from skfrontier.algos.statistics.truncated_boolean.sets.base import TruncationSet, check_subsets
+
+_CACHED_BYTES = 2**18
 
 
 def gibbs_truncated(
@@ -75,14 +77,36 @@ def gibbs_truncated(
     if pairs is not None and len(pairs):
         pairs = check_subsets(pairs, X.shape[1], size=2)
         blocks.append((pairs, corner_weights(pairs, z)))
+    step = max(
+        1, _CACHED_BYTES // X.shape[1]
+    )  # sweeps jump between columns: keep rows in the cache
+    for start in range(0, len(X), step):
+        _sweep(X[start : start + step], truncation, blocks, n_sweeps, rng)
+    return X
+
+
+def _sweep(
+    X: np.ndarray,
+    truncation: TruncationSet,
+    blocks: list[tuple[np.ndarray, np.ndarray]],
+    n_sweeps: int,
+    rng: np.random.Generator,
+) -> None:
+    """Redraw bits and pairs of the rows in place, in random order."""
     for _ in range(n_sweeps):
         for subsets, weights in blocks:
             for e in rng.permutation(len(subsets)):
                 T = subsets[e : e + 1]
-                _redraw(
-                    X, truncation._fibre_masks(X, T)[:, 0], T[0], weights[e], rng.random(len(X))
-                )
-    return X
+                masks = truncation._fibre_masks(X, T)[:, 0]
+                _redraw(X, masks, T[0], weights[e], rng.random(len(X)))
+
+
+class Rejection(NamedTuple):
+    """Rows in the set, possibly too few; the number of draws; the share of them in the set."""
+
+    rows: np.ndarray
+    n_draws: int
+    acceptance: float
 
 
 def rejection_sample(
@@ -91,11 +115,8 @@ def rejection_sample(
     n_samples: int,
     rng: np.random.Generator,
     max_draws: int = 10_000_000,
-) -> tuple[np.ndarray, int]:
-    """Draw from the product law until enough rows lie in the set, or the budget is spent.
-
-    Returns the rows, possibly too few, and the number of draws.
-    """
+) -> Rejection:
+    """Draw from the product law until enough rows lie in the set, or the budget is spent."""
     p = expit(z)
     found, accepted, draws = [np.zeros((0, len(z)), np.uint8)], 0, 0
     step = max(1, min(2**22 // max(1, len(z)), 4 * n_samples + 64))
@@ -106,7 +127,7 @@ def rejection_sample(
         found.append(rows)
         accepted += len(rows)
         draws += count
-    return np.concatenate(found)[:n_samples], draws
+    return Rejection(np.concatenate(found)[:n_samples], draws, accepted / max(draws, 1))
 
 
 @njit

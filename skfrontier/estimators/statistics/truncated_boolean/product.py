@@ -426,7 +426,7 @@ class TruncatedBooleanProduct(BaseEstimator):
                 raise ValueError(f"method='exact' is not available for {truncation!r}.")
             return truncation.sample_exact(z, n_samples, rng)
         if method == "rejection":
-            X, draws = rejection_sample(z, truncation, n_samples, rng)
+            X, draws, _ = rejection_sample(z, truncation, n_samples, rng)
             if len(X) < n_samples:
                 raise ValueError(
                     f"only {len(X)} of {draws} draws were in the set; use method='gibbs'."
