@@ -51,6 +51,7 @@ from skfrontier.algos.statistics.truncated_boolean.fit_tests import (
     weighted_chi_square_tail,
 )
 from skfrontier.algos.statistics.truncated_boolean.flips import penalised_logit
+from skfrontier.algos.statistics.truncated_boolean.pairs import interacting
 from skfrontier.algos.statistics.truncated_boolean.sets.base import TruncationSet, all_pairs
 from skfrontier.algos.statistics.truncated_boolean.support import truncated_binomial
 from skfrontier.datasets import make_truncated_boolean
@@ -528,3 +529,15 @@ def test_rejection_gives_up_with_the_acceptance(monkeypatch):
         make_truncated_boolean(5, 30, truncation=rare)
     with pytest.raises(ValueError, match="exact"):
         make_truncated_boolean(5, 30, truncation=rare, method="exact")
+
+
+def test_variables_without_a_common_clause_do_not_interact():
+    S = make_truncation("cnf", 12, random_state=0)
+    X = S.enumerate(12)
+    claimed = {
+        tuple(pair) for pair in S._interacting_pairs(12, 8, np.random.default_rng(0)).tolist()
+    }
+    pairs = all_pairs(12)
+    found = {tuple(pair) for pair in pairs[interacting(S.pair_counts(X, pairs))].tolist()}
+    assert found <= claimed
+    assert found

@@ -303,8 +303,10 @@ def optimal_from(
     options: FitOptions,
 ) -> TruncatedFit:
     """One step from ``fit`` with flips and pairs weighted optimally; ``fit`` itself if no pair helps."""
-    pairs = _subsets(truncation, X.shape[1], 2, options)
-    if _oracle_calls(truncation, X.shape[0], pairs) > options.max_oracle_calls:
+    pairs = truncation._interacting_pairs(X.shape[1], options.pair_degree, options.rng)
+    if pairs is None:
+        pairs = _subsets(truncation, X.shape[1], 2, options)
+    if not len(pairs) or _oracle_calls(truncation, X.shape[0], pairs) > options.max_oracle_calls:
         return fit
     rows, w = _within_budget(X, truncation, weights, pairs, options)
     K = truncation.pair_counts(rows, pairs, w)

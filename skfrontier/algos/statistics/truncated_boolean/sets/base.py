@@ -286,6 +286,12 @@ class TruncationSet(ABC):
     ) -> np.ndarray:
         return np.zeros((0, 2), np.int64)
 
+    def _interacting_pairs(
+        self, n_features: int, degree: int, rng: np.random.Generator
+    ) -> np.ndarray | None:
+        """The pairs that can say more than flips, or None where the family does not know."""
+        return None
+
     def _rows(self, X: Any) -> Any:
         rows = binary_rows(X)
         check_columns(rows, self.n_features, type(self).__name__)

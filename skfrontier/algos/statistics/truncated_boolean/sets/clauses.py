@@ -108,6 +108,12 @@ class CNF(_Formula):
         _close_critical(X, *self._groups[:3], flags)
         return flags
 
+    def _interacting_pairs(
+        self, n_features: int, degree: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Two variables that share no clause can each flip or not whatever the other does."""
+        return self._suggested_pairs(n_features, degree, rng)
+
     def _fibre_masks(self, X: np.ndarray, subsets: np.ndarray) -> np.ndarray:
         return _clause_masks(X, subsets, *self._groups)
 
