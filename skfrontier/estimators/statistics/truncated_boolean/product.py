@@ -307,7 +307,7 @@ class TruncatedBooleanProduct(BaseEstimator):
         Notes
         -----
         Counts are sums over rows: the result is that of ``fit`` with ``moves='flips'`` on all rows, but
-        without ``covariance_``.
+        without ``covariance_``, and Gibbs samples start at rows of the first call.
         """
         with unchanged_on_error(self):
             options = self._options()
