@@ -33,7 +33,6 @@ from skfrontier.algos.statistics.truncated_boolean import poisson_binomial
 from skfrontier.algos.statistics.truncated_boolean.block_combination import combine_in_blocks
 from skfrontier.algos.statistics.truncated_boolean.conditional_fit import (
     FitOptions,
-    count_flips,
     fit_fibres,
 )
 from skfrontier.algos.statistics.truncated_boolean.enumeration import cube
@@ -50,6 +49,7 @@ from skfrontier.algos.statistics.truncated_boolean.fit_tests import (
     row_sum_test,
     weighted_chi_square_tail,
 )
+from skfrontier.algos.statistics.truncated_boolean.flip_counting import count_flips
 from skfrontier.algos.statistics.truncated_boolean.flips import penalised_logit
 from skfrontier.algos.statistics.truncated_boolean.pairs import interacting
 from skfrontier.algos.statistics.truncated_boolean.sets.base import TruncationSet, all_pairs
@@ -428,7 +428,8 @@ def test_counts_do_not_depend_on_chunks(monkeypatch):
     monkeypatch.setattr(rows, "_CHUNK_BYTES", 100)
     np.testing.assert_array_equal(S.flip_counts(X), expected[0])
     np.testing.assert_array_equal(S.pair_counts(X, all_pairs(5)), expected[1])
-    counts = count_flips(X, S, None, FitOptions())
+    rng = np.random.default_rng(0)
+    counts = count_flips(X, S, None, max_oracle_calls=10**6, n_jobs=None, rng=rng)
     np.testing.assert_array_equal((counts.m1, counts.m0), expected[0])
 
 

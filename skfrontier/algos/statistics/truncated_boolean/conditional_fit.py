@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from math import comb
 from typing import Any
 
-import joblib
 import numpy as np
 from scipy.sparse import linalg as sparse_linalg
 from scipy.special import expit
@@ -37,13 +36,13 @@ from skfrontier.algos.statistics.truncated_boolean.fibre_cells import (
     count_cells,
     minimise_cells,
 )
+from skfrontier.algos.statistics.truncated_boolean.flip_counting import FlipCounts
 from skfrontier.algos.statistics.truncated_boolean.flips import conditional_logit, penalised_logit
 from skfrontier.algos.statistics.truncated_boolean.pairs import (
     add_diagonal,
     interacting,
     move_null_space,
 )
-from skfrontier.algos.statistics.truncated_boolean.rows import row_slices
 from skfrontier.algos.statistics.truncated_boolean.scores import (
     edge_score_chunks,
     fibre_score_chunks,
@@ -54,6 +53,7 @@ from skfrontier.algos.statistics.truncated_boolean.scores import (
     standard_errors,
 )
 from skfrontier.algos.statistics.truncated_boolean.sets.base import TruncationSet, all_pairs
+from skfrontier.algos.statistics.truncated_boolean.sets.full_cube import FullCube
 from skfrontier.algos.statistics.truncated_boolean.sets.oracle import MembershipOracle
 
 _ALL_PAIRS = 64  # up to so many coordinates every pair is compared
@@ -78,7 +78,6 @@ class FitOptions:
     max_block_evals: int = 2_000_000_000
     max_iter: int = 500
     tol: float = 1e-8
-    n_jobs: int | None = None
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
 
     def full_covariance(self, n_features: int) -> bool:
@@ -128,51 +127,6 @@ class TruncatedFit:
     def trace(self) -> float:
         """Summed variance of the identified coordinates."""
         return float((self.stderr[np.isfinite(self.stderr)] ** 2).sum())
-
-
-@dataclass(frozen=True)
-class FlipCounts:
-    """Counts of flippable rows, and how many rows were asked for each coordinate."""
-
-    m1: np.ndarray
-    m0: np.ndarray
-    weight: float  # of all rows
-    asked: (
-        float  # weight of the rows asked for each coordinate; less only for an oracle over budget
-    )
-
-    @property
-    def complete(self) -> bool:
-        """Whether all rows were asked."""
-        return self.asked == self.weight
-
-
-def count_flips(
-    X: Any, truncation: TruncationSet, weights: np.ndarray | None, options: FitOptions
-) -> FlipCounts:
-    """Count over row chunks in threads; an oracle over budget is asked about a subset of the rows.
-
-    That subset is drawn for every coordinate anew and without looking at the rows, which leaves the counts
-    binomial.
-    """
-    n_samples, n = X.shape
-    total = float(n_samples if weights is None else weights.sum())
-    if isinstance(truncation, MembershipOracle) and n_samples * n > options.max_oracle_calls:
-        size = max(1, options.max_oracle_calls // n)
-        m1, m0 = _ask_subsets(X, truncation, weights, size, options.rng)
-        return FlipCounts(m1, m0, total, total * size / n_samples)
-    slices = row_slices(n_samples, n)
-    if len(slices) == 1:
-        m1, m0 = truncation._flip_counts(X, weights)
-    else:
-        parts = joblib.Parallel(n_jobs=options.n_jobs, prefer="threads")(
-            joblib.delayed(truncation._flip_counts)(
-                X[rows], None if weights is None else weights[rows]
-            )
-            for rows in slices
-        )
-        m1, m0 = sum(p[0] for p in parts), sum(p[1] for p in parts)
-    return FlipCounts(m1, m0, total, total)
 
 
 def fit_conditional(
@@ -423,8 +377,6 @@ def set_at_fault(truncation: TruncationSet, fit: TruncatedFit) -> bool | None:
 def column_means(X: Any, weights: np.ndarray | None) -> np.ndarray:
     """Weighted means of the columns."""
     if weights is None:
-        from skfrontier.algos.statistics.truncated_boolean.sets.full_cube import FullCube
-
         return FullCube()._flip_counts(X, None)[0] / X.shape[0]
     return np.asarray(X.T @ weights, float) / weights.sum()
 
@@ -484,25 +436,6 @@ def _oracle_calls(truncation: TruncationSet, n_samples: int, subsets: np.ndarray
     if not isinstance(truncation, MembershipOracle):
         return 0
     return n_samples * len(subsets) * (1 << subsets.shape[1])
-
-
-def _ask_subsets(
-    X: Any,
-    truncation: TruncationSet,
-    weights: np.ndarray | None,
-    size: int,
-    rng: np.random.Generator,
-) -> tuple[np.ndarray, np.ndarray]:
-    n = X.shape[1]
-    m1, m0 = np.zeros(n), np.zeros(n)
-    for i in range(n):
-        rows = np.sort(rng.choice(X.shape[0], size, replace=False))
-        chunk = X[rows] if isinstance(X, np.ndarray) else X[rows].toarray()
-        flipped = chunk.copy()
-        flipped[:, i] ^= 1
-        w = (np.ones(size) if weights is None else weights[rows]) * truncation.contains(flipped)
-        m1[i], m0[i] = w @ chunk[:, i], w @ (1 - chunk[:, i].astype(float))
-    return (m1, m0) if weights is not None else (m1.astype(np.int64), m0.astype(np.int64))
 
 
 def _ridge_errors(m: np.ndarray, z: np.ndarray, options: FitOptions) -> np.ndarray:
