@@ -43,6 +43,7 @@ def cases(quick: bool) -> list[Case]:
         *(_growth_case(N, n) for N in sizes),
         _tiny_mass_case(20_000, 100 if quick else 400, 85 if quick else 370),
         _sgd_case(15, steps=2_000 if quick else 60_000, long=not quick),
+        *([] if quick else [_sgd_case(17, steps=60_000, long=True)]),
         _slice_case(500 if quick else 5_000),
         _fixed_sum_case(60 if quick else 300),
         *(_moments_case(length) for length in lengths),

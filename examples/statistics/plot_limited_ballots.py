@@ -6,8 +6,8 @@ Voters may approve at most 16 candidates, and at least one. Who would approve mo
 of ballots that name a candidate is not how popular the candidate is. The ballots are the vectors with 1 to 16
 ones; a candidate's popularity is the probability of an approval *before* the limit.
 
-The data are the nominations of validators on the Polkadot network (PrefLib 00060). Where they cannot be
-downloaded, ballots are drawn from a model of the same shape.
+The data are the nominations of validators on the Polkadot network (PrefLib 00060), where an earlier call of
+``fetch_preflib_nominations(2429)`` has downloaded them; otherwise ballots drawn from a model of the same shape.
 """
 
 # %%
@@ -24,7 +24,7 @@ from skfrontier.estimators import TruncatedBooleanProduct
 
 limit = Cardinality(min=1, max=16)
 try:
-    data = fetch_preflib_nominations(2429)
+    data = fetch_preflib_nominations(2429, download_if_missing=False)
     ballots, counts, source = data["ballots"], data["counts"], data["title"]
 except OSError:
     z = np.random.default_rng(0).normal(-4.5, 1.2, 921)
