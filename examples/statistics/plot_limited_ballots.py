@@ -7,7 +7,7 @@ of ballots that name a candidate is not how popular the candidate is. The ballot
 ones; a candidate's popularity is the probability of an approval *before* the limit.
 
 The data are the nominations of validators on the Polkadot network (PrefLib 00060), where an earlier call of
-``fetch_preflib_nominations(2429)`` has downloaded them; otherwise ballots drawn from a model of the same shape.
+``fetch_preflib_nominations(2429)`` has downloaded them; otherwise ballots drawn from a model of that shape.
 """
 
 # %%

@@ -1,6 +1,7 @@
 """The conditional fit: flips where they suffice, pairs and larger fibres where they do not."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import comb
 from typing import Any
@@ -310,21 +311,28 @@ def _improve_flips(
         bound = share_from_means(N, column_means(X, weights), fit.trace)
     if bound >= options.target_efficiency or options.l1 > 0 or 10 * n > N:
         return replace(fit, efficiency=bound)
-    if n > _STACKED_LIMIT:  # a covariance of so many columns costs more than the combination
-        better = optimal_from(fit, X, truncation, weights, counts, options)
-        better = better if better.trace < fit.trace else fit
-        return replace(
-            better, efficiency=share_from_means(N, column_means(X, weights), better.trace)
-        )
-    covariance, size = _sampled_covariance(X, weights, max(20 * n, 5000), options.rng)
-    fit = replace(fit, efficiency=information_share(N, covariance, fit.trace, fit.null_space, size))
+    share = _share_measure(X, weights, N, options.rng)
+    fit = replace(fit, efficiency=share(fit))
     if fit.efficiency >= options.target_efficiency:
         return fit
     better = optimal_from(fit, X, truncation, weights, counts, options)
-    if better.trace >= fit.trace:
-        return fit
-    share = information_share(N, covariance, better.trace, better.null_space, size)
-    return replace(better, efficiency=share)
+    return replace(better, efficiency=share(better)) if better.trace < fit.trace else fit
+
+
+def _share_measure(
+    X: Any, weights: np.ndarray | None, N: float, rng: np.random.Generator
+) -> Callable[[TruncatedFit], float]:
+    """How to measure the share of the information that a fit has used.
+
+    By the covariance of a part of the rows; by the column means alone, a lower bound, where there are so
+    many features that the covariance would cost more than the fit.
+    """
+    n = X.shape[1]
+    if n > DENSE_LIMIT:
+        means = column_means(X, weights)
+        return lambda fit: share_from_means(N, means, fit.trace)
+    covariance, size = _sampled_covariance(X, weights, max(20 * n, 5000), rng)
+    return lambda fit: information_share(N, covariance, fit.trace, fit.null_space, size)
 
 
 def _fit_without_flips(
