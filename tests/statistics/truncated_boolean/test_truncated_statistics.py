@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from skfrontier.algos import DNF, Cardinality, ExplicitSet, FullCube, combine_moves, make_truncation
+from skfrontier.algos.statistics.truncated_boolean import conditional_fit
 from skfrontier.algos.statistics.truncated_boolean.combination import (
     share_from_counts,
     share_from_means,
@@ -154,3 +155,20 @@ def test_combination_without_truncation_is_the_flips():
     found = combine_moves(X, FullCube(), [[0, 1], [2, 3]])
     plain = fit(None, X, moves="flips")
     np.testing.assert_allclose(found.z, plain.natural_parameters_, atol=1e-10)
+
+
+def test_many_features_are_combined_in_blocks(monkeypatch):
+    S = make_truncation("random", 10, random_state=0)
+    X, z, _ = make_truncated_boolean(3000, 10, truncation=S, random_state=0, return_params=True)
+    whole, plain = fit(S, X), fit(S, X, moves="flips")
+    monkeypatch.setattr(conditional_fit, "_STACKED_LIMIT", 5)
+    blocks = fit(S, X)
+    assert blocks.moves_ == "optimal"
+    assert blocks.covariance_ is None
+    assert (blocks.stderr_**2).sum() < 0.8 * (plain.stderr_**2).sum()
+    # One block holds all ten coordinates here, so only the standard errors differ, by their 64 signs.
+    np.testing.assert_allclose(blocks.natural_parameters_, whole.natural_parameters_, atol=1e-4)
+    assert np.abs((blocks.natural_parameters_ - z) / blocks.stderr_).max() < 5
+    sliced = Cardinality([4])
+    Y = make_truncated_boolean(500, 10, truncation=sliced, random_state=0)
+    assert fit(sliced, Y, moves="optimal").moves_ == "pairs"

@@ -272,6 +272,8 @@ def optimal_from(
     m = counts.m1 + counts.m0
     if rows is not X:
         m = np.add(*truncation._flip_counts(rows, w))
+    if len(fit.z) > _STACKED_LIMIT and fit.null_space.shape[1]:
+        return fit  # blocks of weights know nothing of directions that have to be left out
     if len(fit.z) > _STACKED_LIMIT:
         found = combine_in_blocks(
             rows, truncation, pairs[chosen], cells, m, fit.z, options.penalty, w, options.rng
