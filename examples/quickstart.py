@@ -14,8 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from skfrontier.algos import best_switching_loss, chamfer_distance
-from skfrontier.datasets import make_model_selection_bandit
-from skfrontier.estimators import UCB1, StaticDynamicBandit
+from skfrontier.datasets import load_hares, make_model_selection_bandit
+from skfrontier.estimators import UCB1, StaticDynamicBandit, TruncatedBooleanProduct
 
 
 def seconds(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -81,6 +81,21 @@ def bandits() -> None:
         )
 
 
+def truncated_boolean() -> None:
+    """How many hares are there, if those that were never caught are missing?"""
+    hares = load_hares()
+    print(
+        f"Truncated Boolean data: {len(hares)} hares caught at least once in {hares.shape[1]} nights"
+    )
+    naive, model = (
+        TruncatedBooleanProduct("nonempty", method=method).fit(hares) for method in ("naive", "mle")
+    )
+    estimate, stderr = model.population_size()
+    print(f"  column means  {naive.probabilities_.round(2)}")
+    print(f"  before that   {model.probabilities_.round(2)}, {estimate:.1f} +- {stderr:.1f} hares")
+
+
 if __name__ == "__main__":
     chamfer()
     bandits()
+    truncated_boolean()

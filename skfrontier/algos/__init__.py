@@ -27,25 +27,84 @@ from skfrontier.algos.geometry.chamfer import (
     toeplitz_fjlt,
     zorder_candidates,
 )
+from skfrontier.algos.statistics.truncated_boolean.combination import (
+    combine_moves,
+    estimated_efficiency,
+)
+from skfrontier.algos.statistics.truncated_boolean.flips import conditional_logit
+from skfrontier.algos.statistics.truncated_boolean.importance import importance_log_mass
+from skfrontier.algos.statistics.truncated_boolean.packed_bits import PackedBits, pack_bits
+from skfrontier.algos.statistics.truncated_boolean.pairs import (
+    move_null_space,
+    pair_conditional_fit,
+)
+from skfrontier.algos.statistics.truncated_boolean.poisson_binomial import (
+    cardinality_moments,
+    cardinality_sample,
+)
+from skfrontier.algos.statistics.truncated_boolean.sampling import gibbs_truncated
+from skfrontier.algos.statistics.truncated_boolean.sets import (
+    CNF,
+    DNF,
+    Cardinality,
+    EmpiricalSupport,
+    ExplicitSet,
+    FullCube,
+    Halfspaces,
+    Intersection,
+    MembershipOracle,
+    TruncationSet,
+    XorConstraints,
+    as_truncation,
+    make_truncation,
+)
+from skfrontier.algos.statistics.truncated_boolean.sgd import truncated_sgd
+from skfrontier.algos.statistics.truncated_boolean.support import support_conditional_fit
 
 __all__ = [
+    "CNF",
+    "DNF",
     "BanditResult",
     "BettingMeanCS",
+    "Cardinality",
     "ChamferResult",
     "Clouds",
+    "EmpiricalSupport",
+    "ExplicitSet",
+    "FullCube",
+    "Halfspaces",
+    "Intersection",
+    "MembershipOracle",
     "OverflowWarning",
+    "PackedBits",
     "ReplayResult",
+    "TruncationSet",
+    "XorConstraints",
+    "as_truncation",
     "best_switching_loss",
+    "cardinality_moments",
+    "cardinality_sample",
     "chamfer_distance",
     "chamfer_matrix",
+    "combine_moves",
+    "conditional_logit",
     "dynamic_regret",
+    "estimated_efficiency",
+    "gibbs_truncated",
+    "importance_log_mass",
     "lopsided_embedding",
+    "make_truncation",
+    "move_null_space",
     "nearest_distances",
+    "pack_bits",
+    "pair_conditional_fit",
     "regret_report",
     "replay_evaluate",
     "run_many",
     "static_regret",
+    "support_conditional_fit",
     "switching_regret",
     "toeplitz_fjlt",
+    "truncated_sgd",
     "zorder_candidates",
 ]

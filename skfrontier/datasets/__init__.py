@@ -17,12 +17,19 @@ from skfrontier.datasets.geometry.chamfer import (
     make_chamfer_pair,
     make_superquadrics,
 )
+from skfrontier.datasets.statistics.ballots import fetch_pabulib, fetch_preflib_nominations
+from skfrontier.datasets.statistics.capture_histories import load_hares, load_lists
+from skfrontier.datasets.statistics.truncated_boolean import make_truncated_boolean
 
 __all__ = [
     "WithdrawingAdversary",
     "fetch_modelnet10",
     "fetch_open_bandit",
+    "fetch_pabulib",
+    "fetch_preflib_nominations",
     "load_digit_clouds",
+    "load_hares",
+    "load_lists",
     "make_adversarial_bandit",
     "make_bernoulli_bandit",
     "make_chamfer_pair",
@@ -32,4 +39,5 @@ __all__ = [
     "make_model_selection_bandit",
     "make_superquadrics",
     "make_switching_bandit",
+    "make_truncated_boolean",
 ]

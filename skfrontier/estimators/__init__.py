@@ -23,6 +23,13 @@ from skfrontier.estimators.geometry.chamfer import (
     ChamferTransformer,
     TwoPassChamfer,
 )
+from skfrontier.estimators.statistics.truncated_boolean import (
+    NotIdentifiedError,
+    NotIdentifiedWarning,
+    TruncatedBooleanProduct,
+    TruncatedIsing,
+    TruncatedLogisticRegression,
+)
 
 __all__ = [
     "UCB1",
@@ -39,9 +46,14 @@ __all__ = [
     "Exp3S",
     "FixedShareBandit",
     "MonitoredUCB",
+    "NotIdentifiedError",
+    "NotIdentifiedWarning",
     "SlidingWindowUCB",
     "StaticDynamicBandit",
     "ThompsonBeta",
+    "TruncatedBooleanProduct",
+    "TruncatedIsing",
+    "TruncatedLogisticRegression",
     "TsallisINF",
     "TwoPassChamfer",
 ]

@@ -1,0 +1,1 @@
+"""Estimation with error bars."""

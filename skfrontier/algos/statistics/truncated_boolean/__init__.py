@@ -1,0 +1,1 @@
+"""Independent bits of which only rows inside a set were recorded: estimation, errors, mass, samples."""

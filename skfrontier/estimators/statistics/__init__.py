@@ -1,0 +1,1 @@
+"""Estimators for estimation with error bars."""
