@@ -23,6 +23,11 @@ from skfrontier.estimators.geometry.chamfer import (
     ChamferTransformer,
     TwoPassChamfer,
 )
+from skfrontier.estimators.graphs.propagation import (
+    LabelPropagationOperator,
+    SignedLabelPropagation,
+    SignedLabelPropagationRegressor,
+)
 
 __all__ = [
     "UCB1",
@@ -38,7 +43,10 @@ __all__ = [
     "Exp3P",
     "Exp3S",
     "FixedShareBandit",
+    "LabelPropagationOperator",
     "MonitoredUCB",
+    "SignedLabelPropagation",
+    "SignedLabelPropagationRegressor",
     "SlidingWindowUCB",
     "StaticDynamicBandit",
     "ThompsonBeta",

@@ -5,6 +5,10 @@ from skfrontier.algos.graphs.propagation.adjacency import (
     signed_laplacian,
     symmetrize_signed,
 )
+from skfrontier.algos.graphs.propagation.equilibria import (
+    friedkin_johnsen_equilibrium,
+    leader_follower_equilibrium,
+)
 from skfrontier.algos.graphs.propagation.estimate import ForestEstimate, PairEstimate
 from skfrontier.algos.graphs.propagation.forest import sample_forest
 from skfrontier.algos.graphs.propagation.grounded import GroundedSignedGraph, build_grounded_graph
@@ -21,7 +25,9 @@ __all__ = [
     "build_grounded_graph",
     "forest_apply",
     "forest_entries",
+    "friedkin_johnsen_equilibrium",
     "is_balanced",
+    "leader_follower_equilibrium",
     "push_residual",
     "sample_forest",
     "signed_laplacian",

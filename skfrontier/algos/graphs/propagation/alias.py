@@ -16,6 +16,7 @@ def alias_tables(indptr, code, weight):
     Parameters
     ----------
     indptr : int64 array of shape (n + 1,)
+        Where the slots of a row begin.
     code : int32 array of shape (n_slots,)
         What a slot stands for.
     weight : float64 array of shape (n_slots,)

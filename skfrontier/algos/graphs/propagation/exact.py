@@ -15,18 +15,30 @@ _MAX_ITERATIONS = 10_000
 Solver = Callable[[np.ndarray], np.ndarray]
 
 
-def direct_solver(graph: GroundedSignedGraph) -> Solver:
+class Factorisation:
     """Factorise once: dense Cholesky for small graphs, a sparse factorisation beyond.
 
     On scale-free graphs fill-in makes the sparse one hopeless above some ten thousand nodes.
     """
-    matrix = sparse.diags_array(graph.degree) - signed_adjacency(graph)
-    if graph.n_unlabeled <= DENSE_UP_TO:
-        factor = linalg.cho_factor(matrix.toarray())
-        return lambda b: linalg.cho_solve(factor, b)
-    return splu(
-        sparse.csc_array(matrix), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True}
-    ).solve
+
+    worst_residual = 0.0
+
+    def __init__(self, graph: GroundedSignedGraph) -> None:
+        matrix = sparse.diags_array(graph.degree) - signed_adjacency(graph)
+        self._solve: Solver
+        if graph.n_unlabeled <= DENSE_UP_TO:
+            factor = linalg.cho_factor(matrix.toarray())
+            self._solve = lambda b: linalg.cho_solve(factor, b)
+        else:
+            self._solve = splu(
+                sparse.csc_array(matrix),
+                permc_spec="MMD_AT_PLUS_A",
+                options={"SymmetricMode": True},
+            ).solve
+
+    def __call__(self, b: np.ndarray) -> np.ndarray:
+        """Solve for one right-hand side, or several as columns, in the gauge."""
+        return self._solve(b.astype(np.float64, copy=False))
 
 
 class ConjugateGradients:
@@ -126,3 +138,12 @@ def algebraic_multigrid(graph: GroundedSignedGraph) -> Solver:
 
 
 _PRECONDITIONERS = {"jacobi": jacobi, "amg": algebraic_multigrid}
+
+
+def exact_solver(
+    graph: GroundedSignedGraph, name: str, rtol: float, preconditioner: str
+) -> Factorisation | ConjugateGradients:
+    """The solver 'direct' or 'cg'."""
+    if name == "direct":
+        return Factorisation(graph)
+    return ConjugateGradients(graph, rtol, preconditioner)

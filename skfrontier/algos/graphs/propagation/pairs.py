@@ -136,6 +136,12 @@ class PairSums:
         """Number of forests drawn so far."""
         return self.n_blocks * BLOCK
 
+    @property
+    def touched_per_forest(self) -> int:
+        """Numbers that a forest reads or writes for the pairs."""
+        per_partner = np.diff(self._gather[2])
+        return int(2 * self._scatter[0].size + per_partner[self._partner].sum())
+
     def _rows_first(self) -> bool:
         """Whether to put residuals on the trees and read label edges, which costs less."""
         residual, edges = np.diff(self.residual.indptr), np.diff(self._labels.indptr)

@@ -81,9 +81,7 @@ def label_reach(graph: GroundedSignedGraph) -> np.ndarray:
     """Largest share ``|A_vl| / k_v`` of each label: no estimate of its column is beyond it."""
     if not graph.boundary.nnz:
         return np.zeros(graph.labeled.size)
-    share = np.abs(graph.boundary.data) / np.repeat(
-        graph.killing, np.diff(graph.boundary.indptr)
-    )
+    share = np.abs(graph.boundary.data) / np.repeat(graph.killing, np.diff(graph.boundary.indptr))
     reach = np.zeros(graph.labeled.size)
     np.maximum.at(reach, graph.boundary.indices, share)
     return reach
@@ -110,7 +108,19 @@ def _push_rows(indptr, code, weight, unit, degree, threshold, rows):
     xi_value, p_value = np.empty(capacity), np.empty(capacity)
     for r in range(rows.size):
         n_touched = _push_one(
-            indptr, code, weight, unit, degree, threshold, rows[r], p, xi, seen, queued, touched, queue
+            indptr,
+            code,
+            weight,
+            unit,
+            degree,
+            threshold,
+            rows[r],
+            p,
+            xi,
+            seen,
+            queued,
+            touched,
+            queue,
         )
         xi_end, p_end = xi_rows[r], p_rows[r]
         if max(xi_end, p_end) + n_touched > xi_index.size:

@@ -49,38 +49,44 @@ class RowSums:
         self._known = (xi @ graph.boundary).toarray()
         self._near = sparse.csr_array(graph.boundary[: graph.n_boundary])
         self._sums, self._squares = np.zeros_like(self._known), np.zeros_like(self._known)
-        self.n_blocks = self.n_batches = self.n_steps = 0
+        self.n_blocks = self.n_batches = self.n_steps = self.n_touched = 0
 
     def grow(self, n_blocks: int, n_jobs: int | None) -> None:
         """Draw forests until there are ``n_blocks`` blocks of 16."""
         finished: Any = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
             delayed(self._block)(block) for block in range(self.n_blocks, n_blocks)
         )
-        for sums, squares, n_batches, steps in finished:  # in the order of the blocks
+        for sums, squares, n_batches, steps, touched in finished:  # in the order of the blocks
             self._sums += sums
             self._squares += squares
             self.n_batches += n_batches
             self.n_steps += steps
+            self.n_touched += touched
         self.n_blocks = n_blocks
 
-    def _block(self, block: int) -> tuple[np.ndarray, np.ndarray, int, int]:
+    def _block(self, block: int) -> tuple[np.ndarray, np.ndarray, int, int, int]:
         graph = self.graph
         size = 1 if block == 0 else LANES
         sums, squares = np.zeros_like(self._known), np.zeros_like(self._known)
         near = np.zeros((self._known.shape[0], graph.n_boundary))
         forests = new_forests(graph, LANES)
         scratch = _TreeScratch(graph, self._residual)
-        steps = 0
+        steps = touched = 0
         for first in range(block * BLOCK, (block + 1) * BLOCK, LANES):
             steps += draw_forests(graph, stream_seeds(self.base, first, LANES), forests)
             for batch in range(0, LANES, size):
                 near.fill(0.0)
                 for forest in forests[batch : batch + size]:
-                    scratch.add(forest, near)
+                    touched += scratch.add(forest, near)
                 total = near @ self._near
                 sums += total
                 squares += total**2 / size
-        return sums, squares, BLOCK // size, steps
+        return sums, squares, BLOCK // size, steps, touched
+
+    @property
+    def touched_per_row_and_forest(self) -> float:
+        """Numbers that a row reads or writes in a forest, on average."""
+        return self.n_touched / max(1, self.n_blocks * BLOCK * self._known.shape[0])
 
     def estimate(self) -> ForestEstimate:
         """The estimate from the forests drawn so far."""
@@ -102,11 +108,11 @@ class _TreeScratch:
         self._members = np.empty(n_states, dtype=np.int32)
         self._roots = np.empty(2 * int(np.diff(residual[2]).max(initial=0)), dtype=np.int32)
 
-    def add(self, forest: np.ndarray, near: np.ndarray) -> None:
-        """Add a forest's estimate at the boundary nodes."""
+    def add(self, forest: np.ndarray, near: np.ndarray) -> int:
+        """Add a forest's estimate at the boundary nodes; returns how many numbers it touched."""
         tree_kills(forest, self._graph.killing, self._kills)
         group_by_tree(forest, self._count, self._ends, self._members)
-        add_row_products(
+        return add_row_products(
             forest, self._kills, self._graph.lift, self._residual, self._ends, self._members,
             self._tree_sum, self._roots, near,
         )  # fmt: skip

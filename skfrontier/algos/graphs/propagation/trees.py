@@ -5,8 +5,6 @@ One forest estimates ``x' L_UU^-1 z`` for sparse ``x`` and ``z`` by
 ``c_v`` is 1/2 on frustrated components (walked on both sheets) and 1 elsewhere.
 """
 
-import numpy as np
-
 from skfrontier.algos._numba import njit
 
 
@@ -85,9 +83,11 @@ def group_by_tree(forest, count, first, members):
 def add_row_products(forest, kills, lift, rows, first, members, tree_sum, roots, out):
     """Add this forest's estimates of ``x' L_UU^-1`` at the boundary nodes, for sparse rows ``x``.
 
-    ``tree_sum`` is zero at entry and exit; ``out`` has shape (n_rows, n_boundary).
+    ``tree_sum`` is zero at entry and exit; ``out`` has shape (n_rows, n_boundary). Returns how many numbers
+    were read or written.
     """
     x, x_index, x_rows = rows
+    touched = 2 * x.size
     for i in range(x_rows.size - 1):
         n_roots = 0
         for e in range(x_rows[i], x_rows[i + 1]):
@@ -104,7 +104,9 @@ def add_row_products(forest, kills, lift, rows, first, members, tree_sum, roots,
             tree_sum[root] = 0.0
             if share == 0.0:
                 continue
+            touched += first[root + 1] - first[root]
             for m in range(first[root], first[root + 1]):
                 y = members[m]
                 value = 0.5 * share if lift[y >> 1] else share
                 out[i, y >> 1] += value if y & 1 == 0 else -value
+    return touched

@@ -90,7 +90,9 @@ def forest_apply(
     sums = BatchSums(graph, columns, batches, base_seed(random_state))
     sums.grow(per_batch, n_jobs)
     error = smoothed_error(sums, smooth)
-    value, stderr = (ungauged_like(graph, array, np.ndim(B)) for array in (error.mean, error.stderr))
+    value, stderr = (
+        ungauged_like(graph, array, np.ndim(B)) for array in (error.mean, error.stderr)
+    )
     return ForestEstimate(value, np.abs(stderr), sums.n_forests, sums.n_steps)
 
 

@@ -21,7 +21,12 @@ from skfrontier.algos.graphs.propagation.random import (
 
 
 def absorbing_walk_entries(
-    graph: GroundedSignedGraph, rows: Any, cols: Any, *, n_walks: int = 100, random_state: Any = None
+    graph: GroundedSignedGraph,
+    rows: Any,
+    cols: Any,
+    *,
+    n_walks: int = 100,
+    random_state: Any = None,
 ) -> ForestEstimate:
     """Estimate entries of ``Q`` by walks from each row's node to the label where they end.
 
