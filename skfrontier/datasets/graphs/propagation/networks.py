@@ -35,8 +35,8 @@ class SignedNetwork(NamedTuple):
     Attributes
     ----------
     adjacency : csr_array of shape (n, n)
-        ``adjacency[i, j]`` is the sum of the weights of the edges from ``i`` to ``j``, loops dropped; symmetric
-        if the network is undirected, else to be made so with ``symmetrize_signed``.
+        ``adjacency[i, j]`` sums the weights of the edges from ``i`` to ``j``, without loops; symmetric if
+        the network is undirected, else to be made so with ``symmetrize_signed``.
     nodes : int64 array of shape (n,)
         Numbers of the nodes in the file, ascending.
     """

@@ -246,7 +246,7 @@ class SignedLabelPropagation(ClassifierMixin, _SignedPropagation):
         self.classes_, self.operator_ = classes, operator
         self.decision_scores_, self.stderr_ = scores, stderr
         self.label_distributions_ = _distributions(scores)
-        self.transduction_ = classes[scores.argmax(axis=1)]
+        self.transduction_ = classes[self.label_distributions_.argmax(axis=1)]
         return self
 
     def predict(self, X=None):
@@ -265,7 +265,7 @@ class SignedLabelPropagation(ClassifierMixin, _SignedPropagation):
         check_is_fitted(self)
         if X is None:
             return self.transduction_
-        return self.classes_[self._scores(X).argmax(axis=1)]
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X=None):
         """Class distributions of the fitted nodes, or of new ones, as in :meth:`predict`.
