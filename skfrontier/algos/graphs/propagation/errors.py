@@ -55,6 +55,8 @@ def batch_error(means: np.ndarray) -> BatchError:
 def _effective_dimension(gram: np.ndarray) -> float:
     """``tr(C)^2 / tr(C^2)`` of the nodes' covariance, both estimated from the batches' Gram matrix."""
     free = gram.shape[0] - 1
+    if free < 2:
+        return 1.0
     trace = float(np.trace(gram))
     square = free**2 / ((free - 1) * (free + 2)) * (float((gram**2).sum()) - trace**2 / free)
     if square <= 0:

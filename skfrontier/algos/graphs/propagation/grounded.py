@@ -79,7 +79,9 @@ class GroundedSignedGraph:
 
     def source(self, y: Any) -> np.ndarray:
         """Right-hand side ``A_UL y`` of values at the labels, shape (n_unlabeled,) or (n_unlabeled, c)."""
-        return self.ungauged(self.boundary @ y)
+        y = np.asarray(y)
+        dtype = np.float32 if y.dtype == np.float32 else np.float64
+        return self.ungauged((self.boundary @ y).astype(dtype, copy=False))
 
     def ungauged(self, values: np.ndarray) -> np.ndarray:
         """Multiply the rows by the gauge, which is its own inverse."""
