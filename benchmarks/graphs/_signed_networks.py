@@ -36,7 +36,9 @@ def _hidden_signs(name: str) -> Case:
 
         return [
             contender("signed rows of Q", _row_products),
-            contender("positive edges only", lambda s: _row_products((_positive(s[0]), *s[1:]))),
+            contender(
+                "positive edges only", lambda s: _row_products((positive_edges(s[0]), *s[1:]))
+            ),
             contender("mean signs of both ends", _mean_signs, "no propagation"),
         ]
 
@@ -57,7 +59,8 @@ def _split(A: sparse.csr_array, seed: int) -> tuple:
     return half + half.T, edges.row[hidden], edges.col[hidden], edges.data[hidden] > 0
 
 
-def _positive(A: sparse.csr_array) -> sparse.csr_array:
+def positive_edges(A: sparse.csr_array) -> sparse.csr_array:
+    """The graph without its negative edges."""
     positive = A.maximum(0)
     positive.eliminate_zeros()
     return positive
@@ -96,7 +99,7 @@ def _hidden_groups() -> Case:
 
             return Contender(label, run, error=lambda accuracy: 1 - accuracy)
 
-        return [contender("signed", A), contender("positive edges only", _positive(A))]
+        return [contender("signed", A), contender("positive edges only", positive_edges(A))]
 
     def _accuracy(A: sparse.csr_array, groups: np.ndarray, seed: int) -> float:
         rng = np.random.default_rng(seed)
@@ -104,9 +107,7 @@ def _hidden_groups() -> Case:
         for group in np.unique(groups):
             known = rng.choice(np.flatnonzero(groups == group), n_labels, replace=False)
             seen[known] = group
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            model = SignedLabelPropagation(unlabeled=-1).fit(A, seen)
+        model = SignedLabelPropagation(unlabeled=-1).fit(A, seen)
         return float((model.predict() == groups)[seen < 0].mean())
 
     size = (

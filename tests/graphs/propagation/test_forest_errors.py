@@ -21,40 +21,41 @@ from skfrontier.estimators import LabelPropagationOperator
 TOL = 0.005
 
 
-@pytest.fixture(scope="module")
-def camps():
-    A, y = make_signed_communities(3000, 2, 20, 0.05, random_state=0)
-    labeled = np.arange(60)
+def camps(seed):
+    A, y = make_signed_communities(3000, 2, 20, 0.05, random_state=seed)
+    labeled = np.sort(np.random.default_rng(seed).choice(3000, 60, replace=False))
     values = 2.0 * y[labeled] - 1.0
     exact = LabelPropagationOperator(solver="cg", rtol=1e-10).fit(A, labeled).transform(values)
     return A, labeled, values, exact
 
 
 @pytest.mark.parametrize("smooth", [0, 4])
-def test_stopping_rule(camps, smooth):
-    A, labeled, values, exact = camps
+def test_stopping_rule(smooth):
     ratios, covered, forests = [], [], []
-    for seed in range(4 if smooth == 0 else 12):
-        model = LabelPropagationOperator(
-            solver="multitree", tol=TOL, relative=False, smooth=smooth, random_state=seed
-        ).fit(A, labeled)
-        x, std = model.transform(values, return_std=True)
-        inner = np.arange(60, 3000)
-        error = np.abs(x - exact)[inner]
-        ratios.append(np.sqrt(np.mean(error**2)) / TOL)
-        covered.append(np.mean(error <= stats.t.ppf(0.975, 15) * std[inner]))
-        forests.append(model.n_forests_)
-        assert model.achieved_ <= TOL
-    assert max(ratios) <= (1.05 if smooth == 0 else 2.0)
+    for instance in range(2 if smooth == 0 else 6):
+        A, labeled, values, exact = camps(instance)
+        inner = np.setdiff1d(np.arange(3000), labeled)
+        for seed in range(2):
+            model = LabelPropagationOperator(
+                solver="multitree", tol=TOL, relative=False, smooth=smooth, random_state=seed
+            ).fit(A, labeled)
+            x, std = model.transform(values, return_std=True)
+            error = np.abs(x - exact)[inner]
+            ratios.append(np.sqrt(np.mean(error**2)) / TOL)
+            covered.append(np.mean(error <= stats.t.ppf(0.975, 15) * std[inner]))
+            forests.append(model.n_forests_)
+            assert model.achieved_ <= TOL
     if smooth == 0:
+        assert max(ratios) <= 1.05
         assert 0.93 <= np.mean(covered) <= 0.97
     else:
-        assert np.mean(np.array(ratios) <= 1) >= 0.75  # expected 0.95 of 12, minus three errors
+        assert max(ratios) <= 2.0
+        assert np.mean(np.array(ratios) <= 1) >= 0.75  # 0.95 of 12, minus three standard errors
         assert np.mean(forests) <= 150
 
 
-def test_max_criterion_bounds_every_node(camps):
-    A, labeled, values, exact = camps
+def test_max_criterion_bounds_every_node():
+    A, labeled, values, exact = camps(0)
     model = LabelPropagationOperator(
         solver="multitree", tol=0.05, relative=False, criterion="max", random_state=0
     ).fit(A, labeled)
