@@ -6,8 +6,8 @@ from skfrontier.algos._numba import njit
 
 
 @njit
-def alias_tables(indptr, code, weight):
-    """Alias table of each row (Vose's method).
+def fill_alias_tables(indptr, code, weight, threshold, other):
+    """Write the alias table of each row (Vose's method).
 
     Slot ``i`` of a row is kept if a fraction in [0, 1) is below ``threshold[i]``, else the draw is
     ``other[i]``. Thresholds are floats, not scaled integers, because a slot of a tiny weight would be
@@ -21,15 +21,11 @@ def alias_tables(indptr, code, weight):
         What a slot stands for.
     weight : float64 array of shape (n_slots,)
         Positive.
-
-    Returns
-    -------
     threshold : float32 array of shape (n_slots,)
+        Written.
     other : int32 array of shape (n_slots,)
-        Codes, not slots.
+        Written: codes, not slots.
     """
-    threshold = np.ones(code.size, dtype=np.float32)
-    other = code.copy()
     longest = 0
     for u in range(indptr.size - 1):
         longest = max(longest, indptr[u + 1] - indptr[u])
@@ -44,6 +40,8 @@ def alias_tables(indptr, code, weight):
         n_small = n_large = 0
         for i in range(size):
             share[i] = weight[low + i] / total * size
+            threshold[low + i] = 1.0
+            other[low + i] = code[low + i]
             if share[i] < 1.0:
                 small[n_small] = i
                 n_small += 1
@@ -60,4 +58,3 @@ def alias_tables(indptr, code, weight):
                 n_large -= 1
                 small[n_small] = j
                 n_small += 1
-    return threshold, other

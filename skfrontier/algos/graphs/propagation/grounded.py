@@ -9,7 +9,7 @@ from scipy import sparse
 from skfrontier.algos._numba import njit
 from skfrontier.algos._validation import as_numbers, check_finite
 from skfrontier.algos.graphs.propagation.adjacency import read_adjacency, signed_components
-from skfrontier.algos.graphs.propagation.alias import alias_tables
+from skfrontier.algos.graphs.propagation.alias import fill_alias_tables
 
 
 @dataclass(frozen=True)
@@ -142,14 +142,21 @@ def build_grounded_graph(
     position[nodes] = np.arange(nodes.size, dtype=np.int32)
     position[labels] = np.arange(labels.size, dtype=np.int32)
     unit = 0.0 if anchors.any() else _common_weight(indptr, matrix.indices, matrix.data)
-    slots, label_edges = _count_slots(
-        indptr, matrix.indices, matrix.data, blocked, nodes, anchors, unit > 0
+    slots, label_edges = np.empty((2, nodes.size + 1), dtype=np.int64)
+    _count_slots(
+        indptr, matrix.indices, matrix.data, blocked, nodes, anchors, unit > 0, slots, label_edges
     )
-    code, weight, killing, degree, label_of, label_weight = _fill_slots(
+    # Allocated here and not in the kernel: numpy asks the system for huge pages, which random reads need.
+    code = np.empty(slots[-1], dtype=np.int32)
+    weight = np.empty(slots[-1] if unit == 0 else 0)
+    killing, degree, label_of, label_weight = _fill_slots(
         indptr, matrix.indices, matrix.data, blocked, nodes, position, gauge, anchors, unit,
-        slots, label_edges,
+        slots, label_edges, code, weight,
     )  # fmt: skip
-    tables = alias_tables(slots, code, weight) if unit == 0 else _no_tables()
+    threshold = np.empty(weight.size, dtype=np.float32)
+    other = np.empty(weight.size, dtype=np.int32)
+    if unit == 0:
+        fill_alias_tables(slots, code, weight, threshold, other)
     is_balanced = np.append(balanced, True)[component]
     return GroundedSignedGraph(
         n_nodes=n,
@@ -159,8 +166,8 @@ def build_grounded_graph(
         code=code,
         weight=weight,
         unit=unit,
-        threshold=tables[0],
-        other=tables[1],
+        threshold=threshold,
+        other=other,
         killing=killing,
         degree=degree,
         n_boundary=n_boundary,
@@ -260,10 +267,9 @@ def _common_weight(indptr, indices, data):
 
 
 @njit
-def _count_slots(indptr, indices, data, blocked, nodes, anchors, unit):
-    """Where the slots and the label edges of each node begin."""
-    slots = np.zeros(nodes.size + 1, dtype=np.int64)
-    label_edges = np.zeros(nodes.size + 1, dtype=np.int64)
+def _count_slots(indptr, indices, data, blocked, nodes, anchors, unit, slots, label_edges):
+    """Write where the slots and the label edges of each node begin."""
+    slots[0] = label_edges[0] = 0
     for i in range(nodes.size):
         u = nodes[i]
         n_labels = n_inner = 0
@@ -278,15 +284,14 @@ def _count_slots(indptr, indices, data, blocked, nodes, anchors, unit):
         kills = n_labels if unit else int(n_labels > 0 or anchors[u] > 0.0)
         slots[i + 1] = slots[i] + kills + n_inner
         label_edges[i + 1] = label_edges[i] + n_labels
-    return slots, label_edges
 
 
 @njit
 def _fill_slots(
-    indptr, indices, data, blocked, nodes, position, gauge, anchors, unit, slots, label_edges
-):
-    code = np.full(slots[-1], -1, dtype=np.int32)
-    weight = np.empty(slots[-1] if unit == 0.0 else 0)
+    indptr, indices, data, blocked, nodes, position, gauge, anchors, unit, slots, label_edges, code,
+    weight,
+):  # fmt: skip
+    """Write codes and weights; returns killing weights, degrees, and the label edges."""
     label_of = np.empty(label_edges[-1], dtype=np.int32)
     label_weight = np.empty(label_edges[-1])
     killing = np.zeros(nodes.size)
@@ -313,15 +318,13 @@ def _fill_slots(
             total += abs(data[e])
             if unit == 0.0:
                 weight[at] = abs(data[e])
-        if unit == 0.0 and killed > 0.0:
-            weight[slots[i]] = killed
+        for kill in range(slots[i], at):
+            code[kill] = -1
+            if unit == 0.0:
+                weight[kill] = killed
         killing[i] = killed
         degree[i] = total + killed
-    return code, weight, killing, degree, label_of, label_weight
-
-
-def _no_tables() -> tuple[np.ndarray, np.ndarray]:
-    return np.empty(0, dtype=np.float32), np.empty(0, dtype=np.int32)
+    return killing, degree, label_of, label_weight
 
 
 def _step_bound(
