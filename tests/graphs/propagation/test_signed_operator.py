@@ -83,6 +83,19 @@ def test_proven_intervals_and_brackets_hold(network, exact):
     assert ((bottom <= low + 1e-12) & (high <= top + 1e-12)).all()
 
 
+def test_automatic_push_keeps_what_was_asked(network, exact):
+    model = fitted(network, "multitree", push="auto", tol=0.005)
+    u, labels = np.setdiff1d(np.arange(400), network[1])[:, None], model.labeled_
+    value, (low, high) = model.query(u, labels, return_interval=True)
+    truth = exact[u, np.arange(labels.size)]
+    assert model.achieved_ <= 0.005
+    assert np.sqrt(np.mean((value - truth) ** 2) / np.mean(truth**2)) <= 0.0065
+    assert np.mean((low <= truth) & (truth <= high)) >= 0.93
+    shallow = fitted(network, "multitree", tol=0.005)
+    shallow.query(u, labels)
+    assert model.n_forests_ <= shallow.n_forests_
+
+
 def test_push_alone_answers_where_it_is_enough(network, exact):
     model = fitted(network, "multitree", push=1e-12, tol=1e-3)
     u = np.arange(1, 6)

@@ -12,7 +12,12 @@ from skfrontier.algos.graphs.propagation.averages import tree_kills
 from skfrontier.algos.graphs.propagation.estimate import PairEstimate
 from skfrontier.algos.graphs.propagation.forest import LANES, draw_forests, new_forests
 from skfrontier.algos.graphs.propagation.grounded import GroundedSignedGraph
-from skfrontier.algos.graphs.propagation.push import label_reach, push_residual, read_positions
+from skfrontier.algos.graphs.propagation.push import (
+    label_reach,
+    push_residual,
+    push_rows,
+    read_positions,
+)
 from skfrontier.algos.graphs.propagation.random import base_seed, stream_seeds
 from skfrontier.algos.graphs.propagation.trees import add_pair_products
 
@@ -97,8 +102,10 @@ class PairSums:
         Positions in ``graph.nodes`` and ``graph.labeled``.
     base : uint64
         Seed.
-    push : float or None
+    push : float, None, or float64 array over the distinct rows, ascending
     rao_blackwell : bool
+    first_block : int
+        Number of the first block of forests to draw.
     """
 
     def __init__(
@@ -108,10 +115,11 @@ class PairSums:
         cols: Any,
         base: np.uint64,
         *,
-        push: float | None,
+        push: float | np.ndarray | None,
         rao_blackwell: bool = True,
+        first_block: int = 0,
     ) -> None:
-        self.graph, self.base = graph, base
+        self.graph, self.base, self._first_block = graph, base, first_block
         rows = read_positions(rows, "rows", graph.n_unlabeled)
         cols = read_positions(cols, "cols", graph.labeled.size)
         if rows.size != cols.size:
@@ -119,7 +127,10 @@ class PairSums:
         distinct, self._row = np.unique(rows, return_inverse=True)
         self._col = cols
         self._sign = graph.gauge[rows].astype(np.float64)
-        xi, p = push_residual(graph, distinct, push=push)
+        if isinstance(push, np.ndarray):
+            xi, p = push_rows(graph, distinct, push)
+        else:
+            xi, p = push_residual(graph, distinct, push=push)
         self.residual = p
         self._labels = sparse.csr_array(graph.boundary.T)
         self.push_value = _products(xi, self._labels, self._row, cols)
@@ -162,7 +173,8 @@ class PairSums:
     def grow(self, n_blocks: int, n_jobs: int | None) -> None:
         """Draw forests until there are ``n_blocks`` blocks of them."""
         finished = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(self._block)(block) for block in range(self.n_blocks, n_blocks)
+            delayed(self._block)(self._first_block + block)
+            for block in range(self.n_blocks, n_blocks)
         )
         for sums, squares, steps in finished:  # in the order of the blocks
             self._sums += sums
@@ -208,8 +220,11 @@ class PairSums:
 
     def _row_variance(self, variance: np.ndarray) -> np.ndarray:
         """Mean variance of the queried pairs of the same row."""
-        total, count = np.bincount(self._row, variance), np.bincount(self._row)
-        return (total / np.maximum(count, 1))[self._row]
+        return self.row_mean(variance)[self._row]
+
+    def row_mean(self, values: np.ndarray) -> np.ndarray:
+        """Mean over the pairs of each distinct row."""
+        return np.bincount(self._row, values) / np.maximum(np.bincount(self._row), 1)
 
 
 def as_triple(matrix: sparse.csr_array) -> _Triple:

@@ -14,6 +14,7 @@ from skfrontier.algos._validation import (
 
 SOLVERS = ("auto", "multitree", "cg", "direct")
 DEFAULT_TOL = 0.05  # relative
+DEFAULT_PUSH = 3e-3
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class PropagationPlan:
     n_forests: int | str = "adaptive"
     max_forests: int = 4096
     smooth: int = 4
-    push: float | None = 3e-3
+    push: float | str | None = DEFAULT_PUSH
     rao_blackwell: bool = True
     interval: str = "normal"
     rtol: float = 1e-8
@@ -57,7 +58,9 @@ class PropagationPlan:
             check_count(self.n_forests, "n_forests", 16)
         check_count(self.max_forests, "max_forests", 16)
         check_count(self.smooth, "smooth", 0)
-        if self.push is not None:
+        if isinstance(self.push, str) and self.push != "auto":
+            raise ValueError(f"push must be a number, None or 'auto', got {self.push!r}.")
+        if self.push is not None and self.push != "auto":
             check_interval(self.push, "push", 0.0, math.inf, closed="neither")
         check_flag(self.rao_blackwell, "rao_blackwell")
         check_choice(self.interval, "interval", ("normal", "bernstein"))
@@ -69,6 +72,11 @@ class PropagationPlan:
     def target(self) -> tuple[float, bool]:
         """Requested error, and whether it is relative."""
         return (DEFAULT_TOL, True) if self.tol is None else (float(self.tol), bool(self.relative))
+
+    @property
+    def first_push(self) -> float | None:
+        """How far to push before anything is known."""
+        return DEFAULT_PUSH if isinstance(self.push, str) else self.push
 
     @property
     def fixed_blocks(self) -> int | None:

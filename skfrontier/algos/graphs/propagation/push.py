@@ -59,10 +59,18 @@ def push_residual(
         p = sparse.csr_array((np.ones(rows.size), rows, np.arange(rows.size + 1)), shape=shape)
         return sparse.csr_array(shape), p
     push = check_interval(push, "push", 0.0, np.inf, closed="neither")
+    return push_rows(graph, rows, np.full(rows.size, push))
+
+
+def push_rows(
+    graph: GroundedSignedGraph, rows: np.ndarray, pushes: np.ndarray
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """:func:`push_residual` with a value of ``push`` for each row."""
     xi, p = _push_rows(
         graph.indptr, graph.code, graph.weight, graph.unit, graph.degree,
-        push * _n_neighbors(graph), rows,
+        _n_neighbors(graph).astype(np.float64), rows, pushes,
     )  # fmt: skip
+    shape = (rows.size, graph.n_unlabeled)
     return sparse.csr_array(xi, shape=shape), sparse.csr_array(p, shape=shape)
 
 
@@ -95,7 +103,7 @@ def _n_neighbors(graph: GroundedSignedGraph) -> np.ndarray:
 
 
 @njit
-def _push_rows(indptr, code, weight, unit, degree, threshold, rows):
+def _push_rows(indptr, code, weight, unit, degree, neighbors, rows, pushes):
     n = degree.size
     p, xi = np.zeros(n), np.zeros(n)
     seen, queued = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
@@ -108,20 +116,9 @@ def _push_rows(indptr, code, weight, unit, degree, threshold, rows):
     xi_value, p_value = np.empty(capacity), np.empty(capacity)
     for r in range(rows.size):
         n_touched = _push_one(
-            indptr,
-            code,
-            weight,
-            unit,
-            degree,
-            threshold,
-            rows[r],
-            p,
-            xi,
-            seen,
-            queued,
-            touched,
-            queue,
-        )
+            indptr, code, weight, unit, degree, neighbors, pushes[r], rows[r], p, xi, seen, queued,
+            touched, queue,
+        )  # fmt: skip
         xi_end, p_end = xi_rows[r], p_rows[r]
         if max(xi_end, p_end) + n_touched > xi_index.size:
             extra = xi_index.size + n_touched
@@ -152,7 +149,7 @@ def _longer(array, extra):
 
 @njit
 def _push_one(
-    indptr, code, weight, unit, degree, threshold, u, p, xi, seen, queued, touched, queue
+    indptr, code, weight, unit, degree, neighbors, push, u, p, xi, seen, queued, touched, queue
 ):
     """Push from ``u`` until no residual exceeds its threshold; returns how many nodes it touched."""
     p[u] = 1.0
@@ -166,7 +163,7 @@ def _push_one(
         head = head + 1 if head + 1 < queue.size else 0
         length -= 1
         queued[v] = False
-        if abs(p[v]) <= threshold[v] and not first:
+        if abs(p[v]) <= push * neighbors[v] and not first:
             continue
         first = False
         share = p[v] / degree[v]
@@ -183,7 +180,7 @@ def _push_one(
                 seen[w] = True
                 touched[n_touched] = w
                 n_touched += 1
-            if abs(p[w]) > threshold[w] and not queued[w]:
+            if abs(p[w]) > push * neighbors[w] and not queued[w]:
                 queued[w] = True
                 end = head + length
                 queue[end if end < queue.size else end - queue.size] = w

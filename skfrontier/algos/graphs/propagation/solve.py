@@ -15,6 +15,7 @@ from skfrontier.algos.graphs.propagation.choice import (
     gradients_cost,
     loose_rtol,
 )
+from skfrontier.algos.graphs.propagation.deeper import push_deeper
 from skfrontier.algos.graphs.propagation.errors import next_size
 from skfrontier.algos.graphs.propagation.exact import exact_solver
 from skfrontier.algos.graphs.propagation.grounded import GroundedSignedGraph
@@ -24,7 +25,7 @@ from skfrontier.algos.graphs.propagation.intervals import (
     checkpoints,
     next_checkpoint,
 )
-from skfrontier.algos.graphs.propagation.pairs import PairSums
+from skfrontier.algos.graphs.propagation.pairs import BLOCK, PairSums
 from skfrontier.algos.graphs.propagation.plan import PropagationPlan
 from skfrontier.algos.graphs.propagation.rows import RowSums, row_chunk
 from skfrontier.algos.graphs.propagation.vectors import (
@@ -150,7 +151,11 @@ def solve_pairs(
         solver = fixed_choice(graph, n_solves) or ""
     sums = None
     if solver in ("multitree", ""):
-        sums = PairSums(graph, rows, cols, base, push=plan.push, rao_blackwell=plan.rao_blackwell)
+        sums = PairSums(
+            graph, rows, cols, base, push=plan.first_push, rao_blackwell=plan.rao_blackwell
+        )
+        if plan.push == "auto" and plan.fixed_blocks is None:
+            sums = _pushed_deeper(sums, rows, cols, plan)
     if not solver:
         assert sums is not None
         sampled = _pairs_forests(sums, plan)
@@ -164,13 +169,26 @@ def solve_pairs(
     return _solved_pairs(graph, rows, cols, solver, rtol, plan.preconditioner)
 
 
+def _pushed_deeper(
+    sums: PairSums, rows: np.ndarray, cols: np.ndarray, plan: PropagationPlan
+) -> PairSums:
+    """The sums at the push that suits the requested error, by a pilot block."""
+    if _certain(sums, plan):
+        return sums
+    sums.grow(1, plan.n_jobs)
+    tol, relative = plan.target
+    size = float(np.sqrt(np.mean(sums.estimate().value ** 2))) if relative else 1.0
+    return push_deeper(sums, rows, cols, tol * size) if size > 0 else sums
+
+
 def _pairs_forests(sums: PairSums, plan: PropagationPlan) -> float:
     """Predicted cost of sampling, from a pilot block."""
     if _certain(sums, plan):
         return 0.0
-    sums.grow(1, plan.n_jobs)
+    sums.grow(max(1, sums.n_blocks), plan.n_jobs)
     blocks = plan.fixed_blocks or max(1.0, (_pairs_error(sums, plan) / plan.target[0]) ** 2)
-    return forests_cost(sums.graph, 16 * blocks, sums.touched_per_forest)
+    touched = BLOCK * sums.touched_per_forest
+    return blocks * forests_cost(BLOCK * sums.n_steps / sums.n_forests, touched)
 
 
 def _certain(sums: PairSums, plan: PropagationPlan) -> bool:
@@ -199,7 +217,7 @@ def _sampled_pairs(sums: PairSums, plan: PropagationPlan) -> Solution:
         sums.grow(plan.fixed_blocks, plan.n_jobs)
     elif not _certain(sums, plan):
         sizes = checkpoints(plan.most_blocks)
-        with _progress(plan, 16 * sizes[-1]) as report:
+        with _progress(plan, BLOCK * sizes[-1]) as report:
             n_blocks = max(1, sums.n_blocks)
             while True:
                 sums.grow(n_blocks, plan.n_jobs)
@@ -297,18 +315,18 @@ def _rows_forests(
     graph: GroundedSignedGraph, rows: np.ndarray, plan: PropagationPlan, base: np.uint64
 ) -> float:
     """Predicted cost of sampling rows, from a pilot block of some of them."""
-    pilot = RowSums(graph, rows[:: max(1, rows.size // 16)], base, push=plan.push)
+    pilot = RowSums(graph, rows[:: max(1, rows.size // 16)], base, push=plan.first_push)
     pilot.grow(1, plan.n_jobs)
     blocks = plan.fixed_blocks or max(1.0, (_rows_error(pilot, plan) / plan.target[0]) ** 2)
-    touched = pilot.touched_per_row_and_forest * rows.size
+    touched = BLOCK * pilot.touched_per_row_and_forest * rows.size
     n_chunks = math.ceil(rows.size / row_chunk(graph))
-    return forests_cost(graph, 16 * blocks * n_chunks, touched / n_chunks)
+    return blocks * forests_cost(n_chunks * pilot.n_steps, touched)
 
 
 def _sampled_rows(
     graph: GroundedSignedGraph, rows: np.ndarray, plan: PropagationPlan, base: np.uint64
 ) -> Solution:
-    sums = RowSums(graph, rows, base, push=plan.push)
+    sums = RowSums(graph, rows, base, push=plan.first_push)
     if plan.fixed_blocks is not None:
         sums.grow(plan.fixed_blocks, plan.n_jobs)
     else:

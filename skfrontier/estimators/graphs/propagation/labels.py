@@ -158,7 +158,7 @@ class SignedLabelPropagation(ClassifierMixin, _SignedPropagation):
         Where adaptive sampling ends.
     smooth : int, default=4
         Jacobi sweeps after sampling.
-    push : float or None, default=3e-3
+    push : float, None or "auto", default=3e-3
         Signed push, for queries of ``operator_``.
     rao_blackwell : bool, default=True
         Whether trees have their mean value.
@@ -318,7 +318,7 @@ class SignedLabelPropagationRegressor(RegressorMixin, _SignedPropagation):
         Where adaptive sampling ends.
     smooth : int, default=4
         Jacobi sweeps after sampling.
-    push : float or None, default=3e-3
+    push : float, None or "auto", default=3e-3
         Signed push, for queries of ``operator_``.
     rao_blackwell : bool, default=True
         Whether trees have their mean value.

@@ -57,8 +57,9 @@ class LabelPropagationOperator(BaseEstimator):
         Where adaptive sampling ends, with a warning.
     smooth : int, default=4
         Jacobi sweeps after sampling, in ``transform`` and ``columns``.
-    push : float or None, default=3e-3
-        Signed push before sampling, in ``query`` and ``rows``; smaller is more of it, None is none.
+    push : float, None or "auto", default=3e-3
+        Signed push before sampling, in ``query`` and ``rows``; smaller is more of it, None is none. "auto":
+        adaptive ``query`` pushes rows deeper where a pilot predicts that this costs less than forests.
     rao_blackwell : bool, default=True
         False: values of roots in place of tree means, for comparison (``query`` and ``transform``).
     interval : {"normal", "bernstein"}, default="normal"
@@ -359,7 +360,11 @@ class LabelPropagationOperator(BaseEstimator):
         ends[:] = (self._position[u] == labels) & self._is_label[u]
         ends[:, ~self.reachable_[u]] = self._fill()
         pushed = PairSums(
-            self._graph, self._position[u[inner]], labels[inner], self._seed, push=self._plan().push
+            self._graph,
+            self._position[u[inner]],
+            labels[inner],
+            self._seed,
+            push=self._plan().first_push,
         ).estimate()
         ends[0, inner] = pushed.push_value - pushed.reach
         ends[1, inner] = pushed.push_value + pushed.reach
