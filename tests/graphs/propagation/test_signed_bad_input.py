@@ -72,9 +72,9 @@ def test_labeled(labeled, match):
     "options",
     [
         {"tol": 0}, {"tol": -1.0}, {"tol": np.nan}, {"smooth": -1}, {"push": 0}, {"n_forests": 15},
-        {"n_forests": "many"}, {"push": "deep"}, {"max_forests": 3}, {"solver": "magic"}, {"criterion": "mean"},
+        {"n_forests": "many"}, {"max_forests": 3}, {"solver": "magic"}, {"criterion": "mean"},
         {"confidence": 1.0}, {"interval": "exact"}, {"rtol": 0.0}, {"preconditioner": "ilu"},
-        {"unreachable": "drop"}, {"random_state": -1}, {"n_jobs": 0},
+        {"push": "deep"}, {"unreachable": "drop"}, {"random_state": -1}, {"n_jobs": 0},
     ],
 )  # fmt: skip
 def test_options(options):
