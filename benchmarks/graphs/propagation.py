@@ -348,7 +348,7 @@ class _Coverage:
         low, high = INTERVALS["bernstein" if kind == "bernstein" else "normal"](sampled, 0.95)
         outside = (self.exact < low - 1e-12) | (self.exact > high + 1e-12)
         if kind == "rare":
-            outside = outside[np.abs(self.exact) < np.median(np.abs(self.exact))]
+            outside = outside[np.abs(self.exact) <= np.median(np.abs(self.exact))]
         return float(outside.mean())
 
 

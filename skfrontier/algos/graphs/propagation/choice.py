@@ -8,9 +8,10 @@ import numpy as np
 
 from skfrontier.algos.graphs.propagation.exact import DENSE_UP_TO, ConjugateGradients
 from skfrontier.algos.graphs.propagation.grounded import GroundedSignedGraph
+from skfrontier.algos.graphs.propagation.pairs import BLOCK
 from skfrontier.algos.graphs.propagation.plan import PropagationPlan
 
-FEW_SOLVES = 50  # for which nothing beats conjugate gradients
+FEW_SOLVES = 4  # for which a pilot would cost as much as the work
 SLOW_WALKS = 100  # mean steps a node, beyond which forests are not tried
 LOOSE = 0.1  # residual asked of the solver, as a share of the requested error
 _STEP = 35.0  # of a walk
@@ -40,6 +41,11 @@ def gradients_cost(graph: GroundedSignedGraph, row: int, n_solves: int, rtol: fl
     b[row] = 1.0
     pilot(b)
     return _ITERATION * graph.code.size * (pilot.n_iterations + 1) * n_solves
+
+
+def least_forests_cost(graph: GroundedSignedGraph) -> float:
+    """Less than what one block of forests costs."""
+    return BLOCK * _STEP * graph.step_bound
 
 
 def forests_cost(steps: float, touched: float) -> float:

@@ -13,6 +13,7 @@ from skfrontier.algos.graphs.propagation.choice import (
     fixed_choice,
     forests_cost,
     gradients_cost,
+    least_forests_cost,
     loose_rtol,
 )
 from skfrontier.algos.graphs.propagation.deeper import push_deeper
@@ -146,27 +147,30 @@ def solve_pairs(
 ) -> Solution:
     """Entries of ``Q`` at positions in ``graph.nodes`` and ``graph.labeled``."""
     n_solves = min(np.unique(rows).size, np.unique(cols).size)
-    solver, rtol = plan.solver, plan.rtol
-    if solver == "auto":
-        solver = fixed_choice(graph, n_solves) or ""
-    sums = None
-    if solver in ("multitree", ""):
+    solver, rtol, limit = _first_choice(graph, int(rows[0]), n_solves, plan)
+    if solver in ("multitree", "undecided"):
         sums = PairSums(
             graph, rows, cols, base, push=plan.first_push, rao_blackwell=plan.rao_blackwell
         )
         if plan.push == "auto" and plan.fixed_blocks is None:
             sums = _pushed_deeper(sums, rows, cols, plan)
-    if not solver:
-        assert sums is not None
-        sampled = _pairs_forests(sums, plan)
-        rtol = loose_rtol(plan)
+        if solver == "multitree" or _pairs_forests(sums, plan) < limit:
+            return _sampled_pairs(sums, plan)
         solver = "cg"
-        if sampled < gradients_cost(graph, int(rows[0]), n_solves, rtol):
-            solver = "multitree"
-    if solver == "multitree":
-        assert sums is not None
-        return _sampled_pairs(sums, plan)
     return _solved_pairs(graph, rows, cols, solver, rtol, plan.preconditioner)
+
+
+def _first_choice(
+    graph: GroundedSignedGraph, row: int, n_solves: int, plan: PropagationPlan
+) -> tuple[str, float, float]:
+    """Solver, or 'undecided' where a pilot of forests must tell; its ``rtol``; the solver's cost."""
+    if plan.solver != "auto":
+        return plan.solver, plan.rtol, math.inf
+    if certain := fixed_choice(graph, n_solves):
+        return certain, plan.rtol, math.inf
+    rtol = loose_rtol(plan)
+    limit = gradients_cost(graph, row, n_solves, rtol)
+    return ("undecided" if least_forests_cost(graph) < limit else "cg"), rtol, limit
 
 
 def _pushed_deeper(
@@ -275,15 +279,10 @@ def solve_rows(
     graph: GroundedSignedGraph, rows: np.ndarray, plan: PropagationPlan, base: np.uint64
 ) -> Solution:
     """Rows of ``Q`` at positions in ``graph.nodes``, shape (n_rows, n_labeled)."""
-    solver, rtol = plan.solver, plan.rtol
     n_solves = min(np.unique(rows).size, graph.labeled.size)
-    if solver == "auto":
-        solver = fixed_choice(graph, n_solves) or ""
-        if not solver:
-            rtol = loose_rtol(plan)
-            sampled = _rows_forests(graph, rows, plan, base)
-            cheaper = sampled < gradients_cost(graph, int(rows[0]), n_solves, rtol)
-            solver = "multitree" if cheaper else "cg"
+    solver, rtol, limit = _first_choice(graph, int(rows[0]), n_solves, plan)
+    if solver == "undecided":
+        solver = "multitree" if _rows_forests(graph, rows, plan, base) < limit else "cg"
     if solver == "multitree":
         chunk = row_chunk(graph)
         parts = [
