@@ -14,7 +14,6 @@ that is.
 # have edges. Without the file a random network with good and bad traders stands in.
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.animation import FuncAnimation
 from sklearn.metrics import RocCurveDisplay
 
 from skfrontier.algos import leader_follower_equilibrium, symmetrize_signed
@@ -90,26 +89,20 @@ frustrated = [
     if T[i, j] * T[j, k] * T[i, k] < 0
 ]
 
-figure, axis = plt.subplots(figsize=(5, 5))
-for triangle in frustrated:
-    axis.fill(*place[list(triangle)].T, color="red", alpha=0.06, linewidth=0)
-for i, j in np.argwhere(np.triu(T)):
-    axis.plot(*place[[i, j]].T, "-" if T[i, j] > 0 else "--", color="gray", linewidth=0.7)
+figure, axes = plt.subplots(1, 4, figsize=(12, 3.4))
 values = np.zeros(16)
 values[[0, 5]] = 1.0, -1.0
-nodes = axis.scatter(
-    *place.T, c=values, cmap="coolwarm", vmin=-1, vmax=1, s=250, zorder=3, edgecolors="black"
-)
-axis.axis("off")
-
-
-def step(frame):
-    if frame:
-        values[:] = T @ values / np.maximum(np.abs(T).sum(axis=1), 1)
-        values[[0, 5]] = 1.0, -1.0
-    nodes.set_array(values)
-    gap = np.abs(values - rest).max()
-    axis.set_title(f"after {frame} rounds, {gap:.3f} from rest")
-
-
-animation = FuncAnimation(figure, step, frames=20, interval=300)
+for axis, n_rounds in zip(axes, (0, 1, 4, 20), strict=True):
+    for triangle in frustrated:
+        axis.fill(*place[list(triangle)].T, color="red", alpha=0.06, linewidth=0)
+    for i, j in np.argwhere(np.triu(T)):
+        axis.plot(*place[[i, j]].T, "-" if T[i, j] > 0 else "--", color="gray", linewidth=0.7)
+    x = values.copy()
+    for _ in range(n_rounds):
+        x = T @ x / np.maximum(np.abs(T).sum(axis=1), 1)
+        x[[0, 5]] = 1.0, -1.0
+    style = {"cmap": "coolwarm", "vmin": -1, "vmax": 1, "edgecolors": "black"}
+    axis.scatter(*place.T, c=x, s=120, zorder=3, **style)
+    axis.axis("off")
+    axis.set_title(f"{n_rounds} rounds, {np.abs(x - rest).max():.3f} from rest")
+figure.tight_layout()
