@@ -79,15 +79,21 @@ class LabelPropagationOperator(BaseEstimator):
 
     Attributes
     ----------
-    labeled_ : int64 array of shape (n_labeled_,)
+    labeled_ : int64 array of shape (n_labeled,)
         Labelled nodes, ascending: the order of all values at labels.
-    n_labeled_, n_nodes_ : int
-    reachable_ : bool array of shape (n_nodes_,)
-    balanced_ : bool array of shape (n_nodes_,)
+    n_labeled_ : int
+        Number of labelled nodes.
+    n_nodes_ : int
+        Number of nodes.
+    reachable_ : bool array of shape (n_nodes,)
+    balanced_ : bool array of shape (n_nodes,)
         Whether the node's component, labels removed, is balanced.
     solver_ : str
         Solver of the latest call, as are the following.
-    n_forests_, n_steps_ : int
+    n_forests_ : int
+        Forests drawn.
+    n_steps_ : int
+        Steps of their walks.
     achieved_ : float
         Bound of the error by ``criterion`` (``query`` and ``rows``: pooled standard error), relative if
         ``relative``; of "cg" a residual that missed ``rtol``, else 0.
@@ -218,14 +224,14 @@ class LabelPropagationOperator(BaseEstimator):
 
         Parameters
         ----------
-        y : array-like of shape (n_labeled_,) or (n_labeled_, n_columns)
+        y : array-like of shape (n_labeled,) or (n_labeled, n_columns)
             In the order of ``labeled_`` (ascending nodes). float32 is kept.
         return_std : bool, default=False
             Whether to return standard errors too.
 
         Returns
         -------
-        values : ndarray of shape (n_nodes_,) or (n_nodes_, n_columns)
+        values : ndarray of shape (n_nodes,) or (n_nodes, n_columns)
         std : ndarray of the same shape
             Only with ``return_std=True``.
 
@@ -260,7 +266,7 @@ class LabelPropagationOperator(BaseEstimator):
 
         Returns
         -------
-        columns : ndarray of shape (n_nodes_, n_columns)
+        columns : ndarray of shape (n_nodes, n_columns)
             Rows of labelled nodes are those of the identity.
         std : ndarray of the same shape
             Only with ``return_std=True``.
@@ -383,7 +389,7 @@ class LabelPropagationOperator(BaseEstimator):
 
         Returns
         -------
-        rows : ndarray of shape (n_rows, n_labeled_)
+        rows : ndarray of shape (n_rows, n_labeled)
             Columns in the order of ``labeled_``; a labelled node has the identity's row.
         std : ndarray of the same shape
             Only with ``return_std=True``.
@@ -437,12 +443,12 @@ class LabelPropagationOperator(BaseEstimator):
         return self.labeled_[strongest], np.take_along_axis(rows, strongest, axis=1)
 
     def to_dense(self):
-        """The whole operator, shape (n_nodes_, n_labeled_); rows of labelled nodes are the identity's."""
+        """The whole operator, shape (n_nodes, n_labeled); rows of labelled nodes are the identity's."""
         check_is_fitted(self)
         return self.columns(self.labeled_)
 
     def as_linear_operator(self):
-        """The operator as a ``scipy.sparse.linalg.LinearOperator`` of shape (n_nodes_, n_labeled_).
+        """The operator as a ``scipy.sparse.linalg.LinearOperator`` of shape (n_nodes, n_labeled).
 
         Products with the transpose always use a solver. With sampling, products are linear if
         ``n_forests`` is a number.
