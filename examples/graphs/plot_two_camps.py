@@ -45,7 +45,8 @@ x, std = operator.transform(y, return_std=True)
 print(f"{operator.n_forests_} forests, error below {operator.achieved_:.4f} (95 %)")
 
 # %%
-# Most users are clearly in one camp. The error bars are largest for those in between.
+# The errors are small beside the values. The two sides of the eigenvector overlap around zero: those users
+# disagree with both camps, or agree with both.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8))
 for s, color in ((1.0, "tab:blue"), (-1.0, "tab:red")):
     camp = (side == s) & operator.reachable_
@@ -63,8 +64,14 @@ figure.tight_layout()
 # for one vector. Forests are for entries of the operator and for error bars.
 graph = build_grounded_graph(A, labeled)
 source = graph.source(y)
-exact = LabelPropagationOperator(solver="cg", unreachable="zero").fit(A, labeled).transform(y)
-exact = exact[graph.nodes]
+
+
+def solved(rtol):
+    solver = LabelPropagationOperator(solver="cg", rtol=rtol, unreachable="zero")
+    return solver.fit(A, labeled).transform(y)[graph.nodes]
+
+
+exact = solved(rtol=1e-12)
 sizes = np.array([16, 64, 256])
 
 
@@ -89,7 +96,7 @@ for name, smooth in (("tree means", 0), ("tree means, 4 sweeps", 4)):
 figure, axis = plt.subplots(figsize=(6, 4))
 for name, values in errors.items():
     axis.loglog(sizes, values, "o-", label=name)
-axis.axhline(rmse(exact + 1e-8), color="black", linestyle=":", label="conjugate gradients")
-axis.set(xlabel="samples", ylabel="root mean square error", ylim=(3e-9, None))
+axis.axhline(rmse(solved(rtol=1e-4)), color="black", linestyle=":", label="cg, rtol 1e-4")
+axis.set(xlabel="samples", ylabel="root mean square error")
 axis.legend()
 figure.tight_layout()
