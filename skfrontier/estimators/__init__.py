@@ -23,6 +23,11 @@ from skfrontier.estimators.geometry.chamfer import (
     ChamferTransformer,
     TwoPassChamfer,
 )
+from skfrontier.estimators.graphs.propagation import (
+    LabelPropagationOperator,
+    SignedLabelPropagation,
+    SignedLabelPropagationRegressor,
+)
 from skfrontier.estimators.statistics.truncated_boolean import (
     NotIdentifiedError,
     NotIdentifiedWarning,
@@ -45,9 +50,12 @@ __all__ = [
     "Exp3P",
     "Exp3S",
     "FixedShareBandit",
+    "LabelPropagationOperator",
     "MonitoredUCB",
     "NotIdentifiedError",
     "NotIdentifiedWarning",
+    "SignedLabelPropagation",
+    "SignedLabelPropagationRegressor",
     "SlidingWindowUCB",
     "StaticDynamicBandit",
     "ThompsonBeta",
