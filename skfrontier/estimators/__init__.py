@@ -23,6 +23,11 @@ from skfrontier.estimators.geometry.chamfer import (
     ChamferTransformer,
     TwoPassChamfer,
 )
+from skfrontier.estimators.graphs.clustering import (
+    DynamicKNNSpectralClustering,
+    DynamicSpectralClustering,
+    UnclearGapWarning,
+)
 
 __all__ = [
     "UCB1",
@@ -33,6 +38,8 @@ __all__ = [
     "ChamferTransformer",
     "CorralBandit",
     "DiscountedUCB",
+    "DynamicKNNSpectralClustering",
+    "DynamicSpectralClustering",
     "Exp3",
     "Exp3IX",
     "Exp3P",
@@ -44,4 +51,5 @@ __all__ = [
     "ThompsonBeta",
     "TsallisINF",
     "TwoPassChamfer",
+    "UnclearGapWarning",
 ]

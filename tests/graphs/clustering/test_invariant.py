@@ -58,7 +58,9 @@ def random_stream(seed, n_calls=40):
     graph.cluster(random_state=rng)
     check_labels(graph, dense)
     for _ in range(n_calls):
-        kind = rng.choice(["insert", "delete", "isolate", "grow", "query"], p=[0.35, 0.2, 0.1, 0.05, 0.3])
+        kind = rng.choice(
+            ["insert", "delete", "isolate", "grow", "query"], p=[0.35, 0.2, 0.1, 0.05, 0.3]
+        )
         if kind == "insert":
             m = int(rng.integers(1, 6))
             edges = rng.integers(0, min(len(dense) + 2, 60), (m, 2))

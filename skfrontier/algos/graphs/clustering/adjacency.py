@@ -22,28 +22,29 @@ from skfrontier.algos.graphs.clustering.edge_table import (
 # Positions in ``counters``
 N_CHANGES, N_TOUCHED, STAMP, N_EDGES = range(4)
 
+# Columns of ``vertex``: where its row begins and how long it is, entries in row and list, its newest
+# change (-1: none), how many neighbours it has, and a scratch mark.
+START, LENGTH, LOG_LENGTH, HEAD, N_NEIGHBORS, MARK = range(6)
+
+# Columns of ``weight``: the degree of a vertex, all its changes ever, and those up to its last vote.
+DEGREE, CHANGED, VOTED = range(3)
+
 # What is left of an edge below this share of its weight is rounding, and the edge is gone.
 ROUNDING = 1e-12
 
-LogArrays = namedtuple(  # noqa: PYI024 - numba knows this one
+LogArrays = namedtuple(
     "LogArrays",
     [
-        "start",  # of the row of each vertex
-        "length",  # of the row
+        "vertex",  # (n_vertices, 6) integers
+        "weight",  # (n_vertices, 3) numbers
         "row_neighbor",
         "row_weight",
-        "head",  # newest change of each vertex, -1 where there is none
-        "log_length",  # entries in row and list
-        "older",  # the change before
+        "older",  # the change before, -1 at the end of a list
         "change_neighbor",
         "change_weight",
         "keys",  # present weight of the edges that were touched
         "values",
-        "mark",  # scratch, one number per vertex
         "counters",
-        "degree",
-        "changed",  # weight of all changes ever, by vertex
-        "n_neighbors",
     ],
 )
 
@@ -54,10 +55,10 @@ def edge_weight(log, u, v):
     slot = find_slot(log.keys, 0, log.keys.shape[0] - 1, pair_key(u, v))
     if log.keys[slot] != EMPTY:
         return log.values[slot]
-    if log.length[u] > log.length[v]:
+    if log.vertex[u, LENGTH] > log.vertex[v, LENGTH]:
         u, v = v, u
-    low = log.start[u]
-    end = low + log.length[u]
+    low = log.vertex[u, START]
+    end = low + log.vertex[u, LENGTH]
     high = end
     while low < high:
         middle = (low + high) // 2
@@ -102,17 +103,17 @@ def change_edge(log, u, v, change):
 def _append(log, v, neighbor, change, appeared):
     i = log.counters[N_CHANGES]
     log.counters[N_CHANGES] = i + 1
-    log.older[i] = log.head[v]
+    log.older[i] = log.vertex[v, HEAD]
     log.change_neighbor[i] = neighbor
     log.change_weight[i] = change
-    log.head[v] = i
-    log.log_length[v] += 1
-    log.changed[v] += abs(change)
-    log.n_neighbors[v] += appeared
-    if log.n_neighbors[v] == 0:
-        log.degree[v] = 0.0  # exactly, whatever rounding left
+    log.vertex[v, HEAD] = i
+    log.vertex[v, LOG_LENGTH] += 1
+    log.weight[v, CHANGED] += abs(change)
+    log.vertex[v, N_NEIGHBORS] += appeared
+    if log.vertex[v, N_NEIGHBORS] == 0:
+        log.weight[v, DEGREE] = 0.0  # exactly, whatever rounding left
     else:
-        log.degree[v] += change
+        log.weight[v, DEGREE] += change
 
 
 @njit
@@ -125,27 +126,27 @@ def merge_log(log, v, neighbor, weight, at):
     written = touched + 1
     log.counters[STAMP] = written
     mask = log.keys.shape[0] - 1
-    i = log.head[v]
+    i = log.vertex[v, HEAD]
     while i >= 0:
-        log.mark[log.change_neighbor[i]] = touched
+        log.vertex[log.change_neighbor[i], MARK] = touched
         i = log.older[i]
-    for j in range(log.start[v], log.start[v] + log.length[v]):
+    for j in range(log.vertex[v, START], log.vertex[v, START] + log.vertex[v, LENGTH]):
         z = log.row_neighbor[j]
         present = log.row_weight[j]
-        if log.mark[z] == touched:
+        if log.vertex[z, MARK] == touched:
             present = log.values[find_slot(log.keys, 0, mask, pair_key(v, z))]
-            log.mark[z] = written
+            log.vertex[z, MARK] = written
         if present > 0:
             neighbor[at] = z
             weight[at] = present
             at += 1
     end_of_row = at
-    i = log.head[v]
+    i = log.vertex[v, HEAD]
     while i >= 0:
         z = log.change_neighbor[i]
-        if log.mark[z] == touched:
+        if log.vertex[z, MARK] == touched:
             present = log.values[find_slot(log.keys, 0, mask, pair_key(v, z))]
-            log.mark[z] = written
+            log.vertex[z, MARK] = written
             if present > 0:
                 neighbor[at] = z
                 weight[at] = present
@@ -161,17 +162,17 @@ def compact_if_sparse(log, v):
     Else a hub that lost nearly all of its edges would be read in full at each of its changes. The
     entries that go pay for the rewriting, and none goes twice.
     """
-    n_entries = log.log_length[v]
-    if n_entries <= 2 * log.n_neighbors[v] + 8:
+    n_entries = log.vertex[v, LOG_LENGTH]
+    if n_entries <= 2 * log.vertex[v, N_NEIGHBORS] + 8:
         return
     neighbor = np.empty(n_entries, np.int32)
     weight = np.empty(n_entries, np.float64)
     end_of_row, end = merge_log(log, v, neighbor, weight, 0)
     for j in range(end_of_row):
-        log.row_neighbor[log.start[v] + j] = neighbor[j]
-        log.row_weight[log.start[v] + j] = weight[j]
-    log.length[v] = end_of_row
-    i = log.head[v]
+        log.row_neighbor[log.vertex[v, START] + j] = neighbor[j]
+        log.row_weight[log.vertex[v, START] + j] = weight[j]
+    log.vertex[v, LENGTH] = end_of_row
+    i = log.vertex[v, HEAD]
     last = -1
     for j in range(end_of_row, end):
         log.change_neighbor[i] = neighbor[j]
@@ -179,10 +180,10 @@ def compact_if_sparse(log, v):
         last = i
         i = log.older[i]
     if last < 0:
-        log.head[v] = -1
+        log.vertex[v, HEAD] = -1
     else:
         log.older[last] = -1
-    log.log_length[v] = end
+    log.vertex[v, LOG_LENGTH] = end
 
 
 @njit
@@ -203,24 +204,24 @@ class AdjacencyLog:
     def __init__(self, A: sparse.csr_matrix):
         n = A.shape[0]
         self.n_vertices = n
-        n_neighbors = np.diff(A.indptr).astype(np.int64)
+        vertex = np.zeros((n, 6), np.int64)
+        vertex[:, START] = A.indptr[:-1]
+        for column in (LENGTH, LOG_LENGTH, N_NEIGHBORS):
+            vertex[:, column] = np.diff(A.indptr)
+        vertex[:, HEAD] = -1
+        weight = np.zeros((n, 3))
+        weight[:, DEGREE] = np.asarray(A.sum(axis=1), np.float64).ravel()
         self.arrays = LogArrays(
-            start=A.indptr[:-1].astype(np.int64),
-            length=n_neighbors.copy(),
+            vertex=vertex,
+            weight=weight,
             row_neighbor=A.indices,
             row_weight=A.data,
-            head=np.full(n, -1, np.int64),
-            log_length=n_neighbors.copy(),
             older=np.empty(0, np.int64),
             change_neighbor=np.empty(0, np.int32),
             change_weight=np.empty(0, np.float64),
             keys=np.full(16, EMPTY, np.int64),
             values=np.zeros(16),
-            mark=np.zeros(n, np.int64),
             counters=np.array([0, 0, 0, A.nnz // 2], np.int64),
-            degree=np.asarray(A.sum(axis=1), np.float64).ravel(),
-            changed=np.zeros(n),
-            n_neighbors=n_neighbors,
         )
 
     @property
@@ -236,18 +237,17 @@ class AdjacencyLog:
     def add_vertices(self, count: int) -> None:
         """Add isolated vertices; per-vertex arrays grow by half at a time."""
         n = self.n_vertices + count
-        if n > len(self.arrays.head):
+        log = self.arrays
+        if n > len(log.vertex):
             size = n + n // 2
-            fills = {"head": -1}
-            names = (
-                "start", "length", "head", "log_length", "mark", "degree", "changed", "n_neighbors"
-            )  # fmt: skip
-            grown = {
-                name: enlarged(getattr(self.arrays, name), size, fills.get(name, 0))
-                for name in names
-            }
-            self.arrays = self.arrays._replace(**grown)
+            vertex = enlarged(log.vertex, size)
+            vertex[len(log.vertex) :, HEAD] = -1
+            self.arrays = log._replace(vertex=vertex, weight=enlarged(log.weight, size))
         self.n_vertices = n
+
+    def mark_voted(self) -> None:
+        """Note that all vertices have voted now."""
+        self.arrays.weight[:, VOTED] = self.arrays.weight[:, CHANGED]
 
     def reserve(self, n_edges: int) -> None:
         """Make room for ``n_edges`` more changes."""
@@ -275,11 +275,11 @@ class AdjacencyLog:
         if log.counters[N_CHANGES] == 0:
             return _csr(log.row_weight, log.row_neighbor, self._row_ends())
         indptr, neighbor, weight = self._merged()
-        log.head[:n] = -1
+        log.vertex[:n, HEAD] = -1
         log.counters[N_CHANGES] = log.counters[N_TOUCHED] = 0
-        log.start[:n] = indptr[:-1]
-        log.length[:n] = log.n_neighbors[:n]
-        log.log_length[:n] = log.n_neighbors[:n]
+        log.vertex[:n, START] = indptr[:-1]
+        log.vertex[:n, LENGTH] = log.vertex[:n, N_NEIGHBORS]
+        log.vertex[:n, LOG_LENGTH] = log.vertex[:n, N_NEIGHBORS]
         self.arrays = log._replace(
             row_neighbor=neighbor,
             row_weight=weight,
@@ -302,7 +302,7 @@ class AdjacencyLog:
 
     def _row_ends(self) -> np.ndarray:
         indptr = np.zeros(self.n_vertices + 1, np.int64)
-        np.cumsum(self.arrays.n_neighbors[: self.n_vertices], out=indptr[1:])
+        np.cumsum(self.arrays.vertex[: self.n_vertices, N_NEIGHBORS], out=indptr[1:])
         return indptr
 
     def _merged(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

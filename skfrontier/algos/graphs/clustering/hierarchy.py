@@ -9,10 +9,11 @@ from scipy import sparse
 
 from skfrontier.algos._validation import check_count, check_generator
 from skfrontier.algos.graphs.clustering.adjacency import (
+    DEGREE,
+    N_NEIGHBORS,
     ROUNDING,
     AdjacencyLog,
     edge_weights,
-    enlarged,
 )
 from skfrontier.algos.graphs.clustering.graph_input import (
     MAX_VERTICES,
@@ -21,7 +22,7 @@ from skfrontier.algos.graphs.clustering.graph_input import (
     check_edges,
     vertex_count,
 )
-from skfrontier.algos.graphs.clustering.levels import Levels
+from skfrontier.algos.graphs.clustering.levels import BUDGET, N_NODES, N_PULLED, Levels
 from skfrontier.algos.graphs.clustering.partition import (
     persistent_ids,
     refine_by_votes,
@@ -35,7 +36,7 @@ from skfrontier.algos.graphs.clustering.quotient import (
 from skfrontier.algos.graphs.clustering.settings import Settings
 from skfrontier.algos.graphs.clustering.sparsify import sparsify
 from skfrontier.algos.graphs.clustering.spectral import SpectralResult, spectral_cluster
-from skfrontier.algos.graphs.clustering.update import VoteArrays, apply_edges
+from skfrontier.algos.graphs.clustering.update import apply_edges
 
 _FULL_SOLVE_INITS = 3
 _SPARSE_RIDGE = 0.25
@@ -149,10 +150,9 @@ class Hierarchy:
         graph = A.matrix() if isinstance(A, EdgeList) else check_adjacency(A, "A")
         self._log = AdjacencyLog(graph)
         self._levels = Levels(self.settings.depth - 1, graph.shape[0])
-        n = graph.shape[0]
-        self._votes = VoteArrays(0.0, np.zeros((0, 0)), np.zeros(n), np.zeros(n, np.bool_))
+        self._affinity = np.zeros((0, 0))
         self.tally = np.zeros(4, np.int64)
-        self.n_pending = 1 if n else 0
+        self.n_pending = graph.shape[0]
         self.n_updates = 0
         self.report: ClusterReport | None = None
         self._settled: Settings | None = None
@@ -300,7 +300,7 @@ class Hierarchy:
 
     def degrees(self) -> np.ndarray:
         """Degree of each vertex."""
-        return self._log.arrays.degree[: self.n_vertices].copy()
+        return self._log.arrays.weight[: self.n_vertices, DEGREE].copy()
 
     def level_map(self, level: int) -> np.ndarray:
         """The node of a level that each vertex is in."""
@@ -334,10 +334,10 @@ class Hierarchy:
             stale = level > self.n_maintained
             rows.append(
                 {
-                    "n_nodes": int(arrays.n_nodes[level]),
+                    "n_nodes": int(arrays.info[level, N_NODES]),
                     "n_entries": 0 if stale else self._levels.n_entries(level),
-                    "pulled": int(arrays.n_pulled[level]),
-                    "budget": int(arrays.budget[level]),
+                    "pulled": int(arrays.info[level, N_PULLED]),
+                    "budget": int(arrays.info[level, BUDGET]),
                     "stale": stale,
                 }
             )
@@ -347,12 +347,6 @@ class Hierarchy:
         first = self.n_vertices
         self._log.add_vertices(count)
         self._levels.add_vertices(first, count)
-        size = len(self._log.arrays.head)
-        if size > len(self._votes.changed_then):
-            self._votes = self._votes._replace(
-                changed_then=enlarged(self._votes.changed_then, size),
-                disagrees=enlarged(self._votes.disagrees, size),
-            )
         self.n_pending += count
 
     def _apply(self, ids: np.ndarray, changes: np.ndarray) -> None:
@@ -372,8 +366,9 @@ class Hierarchy:
                     position,
                     self._log.arrays,
                     self._levels.arrays,
-                    self._votes._replace(rate=rate if len(self._votes.affinity) else 0.0),
+                    self._affinity,
                     self.settings.beta,
+                    rate if len(self._affinity) else 0.0,
                     self.tally,
                 )
                 if level > 0:
@@ -398,7 +393,7 @@ class Hierarchy:
         settings, levels = self.settings, self._levels
         if level == 0:
             A = self._log.fold()
-            n_live = (self._log.arrays.n_neighbors[: self.n_vertices] > 0).astype(np.int64)
+            n_live = (self._log.arrays.vertex[: self.n_vertices, N_NEIGHBORS] > 0).astype(np.int64)
         else:
             A = levels.matrix(level)
             n_live = levels.n_live(level).copy()
@@ -419,15 +414,12 @@ class Hierarchy:
         if level == 0:
             self._volume_then = float(volume.sum())
             self._changed_weight = 0.0
-            self._votes.changed_then[: self.n_vertices] = self._log.arrays.changed[
-                : self.n_vertices
-            ]
-            self._votes.disagrees[:] = False
+            self._log.mark_voted()
         named = np.where(labels >= 0, ids[labels], -1) if k else labels
         B = block_weights(A.indptr, A.indices, A.data, named, int(ids.max(initial=-1)) + 1)
         mean_weight = volume.sum() / max(2 * self.n_edges, 1)
         affinity = block_log_affinity(np.maximum(B, 0), mean_weight)
-        self._votes = self._votes._replace(affinity=affinity if k > 1 else np.zeros((0, 0)))
+        self._affinity = affinity if k > 1 else np.zeros((0, 0))
         order = np.sort(ids)
         return ClusterReport(
             level=level,
@@ -451,7 +443,7 @@ class Hierarchy:
         elif setting != "auto":
             self._ridge = setting * volume / n_live
         elif level == 0:
-            counts = self._log.arrays.n_neighbors[: self.n_vertices]
+            counts = self._log.arrays.vertex[: self.n_vertices, N_NEIGHBORS]
             counts = counts[counts > 0]
             mean = counts.mean()
             fringed = np.quantile(counts, 0.01) <= mean / 2

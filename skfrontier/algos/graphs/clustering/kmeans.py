@@ -6,6 +6,7 @@ import numpy as np
 
 from skfrontier.algos._numba import njit
 from skfrontier.algos._validation import check_count, check_generator, check_points
+from skfrontier.algos.graphs.clustering.inner import inner
 
 MAX_ITERATIONS = 50
 TOLERANCE = 1e-6
@@ -101,7 +102,7 @@ def kmeans(
     return KMeansResult(labels, centers, float(cost))
 
 
-@njit
+@inner
 def uniform(state):
     """Next number of [0, 1): splitmix64."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -125,7 +126,7 @@ def _best_run(X, weights, k, n_init, max_iter, tolerance, state):
     return best_labels, best_centers, best
 
 
-@njit
+@inner
 def _squared_distance(X, i, centers, c):
     total = 0.0
     for j in range(X.shape[1]):
@@ -133,7 +134,7 @@ def _squared_distance(X, i, centers, c):
     return total
 
 
-@njit
+@inner
 def _draw(mass, total, state):
     """An index with probability in proportion to ``mass``."""
     threshold = uniform(state) * total
@@ -147,16 +148,20 @@ def _draw(mass, total, state):
     return chosen
 
 
-@njit
+@inner
 def _seeds(X, weights, k, state):
     n, p = X.shape
     n_trials = 2 + int(np.log(k + 1))
     centers = np.empty((k, p))
-    nearest = np.full(n, np.inf)
-    mass = weights.copy()
+    nearest, mass = np.empty(n), np.empty(n)
+    for y in range(n):
+        nearest[y] = np.inf
+        mass[y] = weights[y]
     trial, kept = np.empty(n), np.empty(n)
     for c in range(k):
-        total = mass.sum()
+        total = 0.0
+        for y in range(n):
+            total += mass[y]
         best, chosen = np.inf, 0
         for _ in range(1 if c == 0 else n_trials):
             i = _draw(mass, total, state)
@@ -175,7 +180,7 @@ def _seeds(X, weights, k, state):
     return centers
 
 
-@njit
+@inner
 def _lloyd(X, weights, centers, max_iter, tolerance):
     n, p = X.shape
     k = centers.shape[0]
@@ -212,7 +217,7 @@ def _lloyd(X, weights, centers, max_iter, tolerance):
     return labels, cost
 
 
-@njit
+@inner
 def _assign(X, weights, centers, labels, distance):
     cost = 0.0
     for i in range(X.shape[0]):

@@ -15,87 +15,94 @@ from skfrontier.algos._numba import njit
 from skfrontier.algos.graphs.clustering.adjacency import ROUNDING, enlarged
 from skfrontier.algos.graphs.clustering.edge_table import (
     EMPTY,
-    copy_entries,
     find_slot,
     pair_key,
     slots_for,
 )
+from skfrontier.algos.graphs.clustering.inner import inner
 
-LevelArrays = namedtuple(  # noqa: PYI024 - numba knows this one
+# Columns of ``info``, by level. A level's nodes stand from FIRST_NODE on; the first N_BLOCKS of its
+# N_NODES were made by the contraction, those after them are single vertices, of which BUDGET more may
+# come. TOP, in row 0, is the coarsest level that is maintained.
+(
+    FIRST_NODE,
+    N_NODES,
+    N_BLOCKS,
+    N_PULLED,
+    BUDGET,
+    EPOCH,
+    FIRST_SLOT,
+    SLOT_MASK,
+    N_USED,
+    TOP,
+) = range(10)
+
+LevelArrays = namedtuple(
     "LevelArrays",
     [
+        "info",  # (n_levels + 1, 10) integers
         "vertex_parent",  # (n_vertices,) node of level 1, or label where there are no levels; -1: none
-        "first_node",
         "parent",  # nodes of all levels >= 1, flat; so are the next three
         "volume",
         "peak",  # largest volume so far: what rounding is measured by
         "n_live",  # vertices with an edge
-        "n_nodes",
-        "n_blocks",  # nodes made by the contraction; those after them are single vertices
-        "n_pulled",
-        "budget",
-        "epoch",
-        "top",  # [0]: coarsest level that is maintained
-        "first_slot",
-        "slot_mask",
-        "n_used",
         "keys",
         "values",
-        # by vertex and level (column l - 1); they hold while ``stamp`` is the epoch of the level
-        "stamp",
-        "changed_then",
-        "degree_then",
-        "single",
+        # by vertex and level (column l - 1)
+        "stamp",  # 2 * epoch in which ``due`` was noted, + 1 where the vertex is single
+        "due",  # sum of its changes at which the vertex leaves its block
     ],
 )
 
 
-@njit
+@inner
 def add_entry(levels, level, a, b, weight):
     """Add to the entry {a, b} of the matrix of a level."""
     key = pair_key(a, b)
-    slot = find_slot(levels.keys, levels.first_slot[level], levels.slot_mask[level], key)
+    slot = find_slot(
+        levels.keys, levels.info[level, FIRST_SLOT], levels.info[level, SLOT_MASK], key
+    )
     if levels.keys[slot] == EMPTY:
         levels.keys[slot] = key
         levels.values[slot] = weight
-        levels.n_used[level] += 1
+        levels.info[level, N_USED] += 1
     else:
         levels.values[slot] += weight
 
 
-@njit
+@inner
 def add_volume(levels, level, a, weight):
     """Add to the volume of a node."""
-    i = levels.first_node[level] + a
+    i = levels.info[level, FIRST_NODE] + a
     levels.volume[i] += weight
     if levels.volume[i] > levels.peak[i]:
         levels.peak[i] = levels.volume[i]
 
 
-@njit
+@inner
 def parent_of(levels, level, a):
     """The node one level up."""
     if level == 0:
         return levels.vertex_parent[a]
-    return levels.parent[levels.first_node[level] + a]
+    return levels.parent[levels.info[level, FIRST_NODE] + a]
 
 
-@njit
+@inner
 def set_parent(levels, level, a, node):
     """Write the node one level up."""
     if level == 0:
         levels.vertex_parent[a] = node
     else:
-        levels.parent[levels.first_node[level] + a] = node
+        levels.parent[levels.info[level, FIRST_NODE] + a] = node
 
 
 @njit
 def _contract(levels, level, row, indptr, indices, data, block):
     """Add the quotient of a matrix to a level, from ``row`` on; return the row with no room for it."""
-    n_slots = levels.slot_mask[level] + 1
+    n_slots = levels.info[level, SLOT_MASK] + 1
     for a in range(row, indptr.shape[0] - 1):
-        row_length = min(indptr[a + 1] - indptr[a], levels.n_nodes[level])
-        if 2 * (levels.n_used[level] + row_length) > n_slots:
+        row_length = min(indptr[a + 1] - indptr[a], levels.info[level, N_NODES])
+        if 2 * (levels.info[level, N_USED] + row_length) > n_slots:
             return a
         for i in range(indptr[a], indptr[a + 1]):
             b = indices[i]
@@ -111,10 +118,10 @@ def _contract(levels, level, row, indptr, indices, data, block):
 @njit
 def _collect(levels, level, low, high, weight):
     """Entries that are more than rounding, both of whose nodes live; return their number."""
-    node = levels.first_node[level]
-    first = levels.first_slot[level]
+    node = levels.info[level, FIRST_NODE]
+    first = levels.info[level, FIRST_SLOT]
     count = 0
-    for slot in range(first, first + levels.slot_mask[level] + 1):
+    for slot in range(first, first + levels.info[level, SLOT_MASK] + 1):
         if levels.keys[slot] == EMPTY:
             continue
         a = levels.keys[slot] >> 32
@@ -134,9 +141,9 @@ def _collect(levels, level, low, high, weight):
 @njit
 def _count_entries(levels, level):
     """Number of entries of a level that are not exactly zero."""
-    first = levels.first_slot[level]
+    first = levels.info[level, FIRST_SLOT]
     count = 0
-    for slot in range(first, first + levels.slot_mask[level] + 1):
+    for slot in range(first, first + levels.info[level, SLOT_MASK] + 1):
         if levels.keys[slot] != EMPTY and levels.values[slot] != 0:
             count += 1
     return count
@@ -145,10 +152,10 @@ def _count_entries(levels, level):
 @njit
 def _refill(levels, level, low, high, weight, count):
     """Empty the table of a level and put the entries in."""
-    first = levels.first_slot[level]
-    for slot in range(first, first + levels.slot_mask[level] + 1):
+    first = levels.info[level, FIRST_SLOT]
+    for slot in range(first, first + levels.info[level, SLOT_MASK] + 1):
         levels.keys[slot] = EMPTY
-    levels.n_used[level] = 0
+    levels.info[level, N_USED] = 0
     for i in range(count):
         add_entry(levels, level, low[i], high[i], weight[i])
 
@@ -158,26 +165,19 @@ class Levels:
 
     def __init__(self, n_levels: int, n_vertices: int):
         self.n_levels = n_levels
-        by_level, by_vertex = (n_levels + 1,), (n_vertices, n_levels)
-        integers = dict.fromkeys(
-            ("first_node", "n_nodes", "n_blocks", "n_pulled", "budget", "epoch", "n_used")
-        )
+        info = np.zeros((n_levels + 1, 10), np.int64)
+        info[:, SLOT_MASK] = -1
         self.arrays = LevelArrays(
+            info=info,
             vertex_parent=np.full(n_vertices, -1, np.int32),
             parent=np.empty(0, np.int32),
             volume=np.empty(0),
             peak=np.empty(0),
             n_live=np.empty(0, np.int64),
-            top=np.zeros(1, np.int64),
-            first_slot=np.zeros(by_level, np.int64),
-            slot_mask=np.full(by_level, -1, np.int64),
             keys=np.empty(0, np.int64),
             values=np.empty(0),
-            stamp=np.zeros(by_vertex, np.int32),
-            changed_then=np.zeros(by_vertex),
-            degree_then=np.zeros(by_vertex),
-            single=np.zeros(by_vertex, np.uint8),
-            **{name: np.zeros(by_level, np.int64) for name in integers},
+            stamp=np.zeros((n_vertices, n_levels), np.int32),
+            due=np.zeros((n_vertices, n_levels)),
         )
         self._node_room = np.zeros(n_levels + 1, np.int64)
         self._slot_room = np.zeros(n_levels + 1, np.int64)
@@ -186,7 +186,7 @@ class Levels:
     @property
     def top(self) -> int:
         """The coarsest level that is maintained."""
-        return int(self.arrays.top[0])
+        return int(self.arrays.info[0, TOP])
 
     def add_vertices(self, first: int, count: int) -> None:
         """Make vertices ``first ..`` single nodes of each maintained level."""
@@ -194,31 +194,28 @@ class Levels:
         n = first + count
         if n > len(levels.vertex_parent):
             size = n + n // 2
-            names = ("vertex_parent", "stamp", "changed_then", "degree_then", "single")
+            names = ("vertex_parent", "stamp", "due")
             self.arrays = levels = levels._replace(
                 **{name: enlarged(getattr(levels, name), size) for name in names}
             )
         levels.vertex_parent[first:n] = -1
         below = np.arange(first, n)
         for level in range(1, self.top + 1):
-            levels.n_pulled[level] += count
-            if levels.n_pulled[level] > levels.budget[level]:
-                levels.top[0] = level - 1
+            levels.info[level, N_PULLED] += count
+            if levels.info[level, N_PULLED] > levels.info[level, BUDGET]:
+                levels.info[0, TOP] = level - 1
                 break
-            nodes = np.arange(levels.n_nodes[level], levels.n_nodes[level] + count)
+            nodes = np.arange(levels.info[level, N_NODES], levels.info[level, N_NODES] + count)
             if level == 1:
                 levels.vertex_parent[below] = nodes
             else:
-                levels.parent[levels.first_node[level - 1] + below] = nodes
-            at = levels.first_node[level] + nodes
+                levels.parent[levels.info[level - 1, FIRST_NODE] + below] = nodes
+            at = levels.info[level, FIRST_NODE] + nodes
             levels.parent[at] = -1
             levels.volume[at] = levels.peak[at] = 0
             levels.n_live[at] = 0
-            levels.n_nodes[level] += count
-            levels.stamp[first:n, level - 1] = levels.epoch[level]
-            levels.single[first:n, level - 1] = 1
-            levels.changed_then[first:n, level - 1] = 0
-            levels.degree_then[first:n, level - 1] = 0
+            levels.info[level, N_NODES] += count
+            levels.stamp[first:n, level - 1] = 2 * levels.info[level, EPOCH] + 1
             below = nodes
 
     def ancestors(self, nodes: np.ndarray, low: int, high: int) -> np.ndarray:
@@ -236,12 +233,12 @@ class Levels:
     def _parents(self, level: int, nodes: np.ndarray) -> np.ndarray:
         if level == 0:
             return self.arrays.vertex_parent[nodes]
-        return self.arrays.parent[self.arrays.first_node[level] + nodes]
+        return self.arrays.parent[self.arrays.info[level, FIRST_NODE] + nodes]
 
     def matrix(self, level: int) -> sparse.csr_matrix:
         """The quotient matrix of a maintained level, symmetric, rows of dead nodes empty."""
         low, high, weight = self._entries(level)
-        n = int(self.arrays.n_nodes[level])
+        n = int(self.arrays.info[level, N_NODES])
         off = low != high
         rows = np.concatenate([low, high[off]])
         columns = np.concatenate([high, low[off]])
@@ -305,10 +302,10 @@ class Levels:
         else:
             self._nodes(levels.parent, level)[:] = block
         for above in range(new, self.n_levels + 1):
-            levels.n_nodes[above] = levels.n_blocks[above] = n_blocks
-            levels.n_pulled[above] = 0
-            levels.budget[above] = budgets[above]
-            levels.epoch[above] += 1
+            levels.info[above, N_NODES] = levels.info[above, N_BLOCKS] = n_blocks
+            levels.info[above, N_PULLED] = 0
+            levels.info[above, BUDGET] = budgets[above]
+            levels.info[above, EPOCH] += 1
             self._nodes(levels.volume, above)[:] = volume
             self._nodes(levels.peak, above)[:] = volume
             self._nodes(levels.n_live, above)[:] = live
@@ -325,7 +322,7 @@ class Levels:
         for above in range(new + 1, self.n_levels + 1):
             self._empty_table(above, len(entries[0]) + 8)
             _refill(self.arrays, above, *entries, len(entries[0]))
-        levels.top[0] = self.n_levels
+        levels.info[0, TOP] = self.n_levels
 
     def make_room(self, level: int, n_more: int) -> None:
         """Rebuild the table of a level so that it has room for ``n_more`` entries; zeros are dropped."""
@@ -334,27 +331,28 @@ class Levels:
         _refill(self.arrays, level, *entries, len(entries[0]))
 
     def _entries(self, level: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        size = int(self.arrays.n_used[level])
+        size = int(self.arrays.info[level, N_USED])
         low, high, weight = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
         count = _collect(self.arrays, level, low, high, weight)
         return low[:count], high[:count], weight[:count]
 
     def _nodes(self, flat: np.ndarray, level: int) -> np.ndarray:
-        first = self.arrays.first_node[level]
-        return flat[first : first + self.arrays.n_nodes[level]]
+        first = self.arrays.info[level, FIRST_NODE]
+        return flat[first : first + self.arrays.info[level, N_NODES]]
 
     def _enlarge_nodes(self, room: np.ndarray) -> None:
         old = self.arrays
         room = room + room // 2
         room[0] = 0
-        first = np.concatenate([[0], np.cumsum(room)])[:-1].astype(np.int64)
+        first = np.cumsum(room) - room
         flat = ("parent", "volume", "peak", "n_live")
         grown = {name: np.zeros(room.sum(), getattr(old, name).dtype) for name in flat}
         for level in range(1, self.n_levels + 1):
             for name in flat:
                 values = self._nodes(getattr(old, name), level)
                 grown[name][first[level] : first[level] + len(values)] = values
-        self.arrays = old._replace(first_node=first, **grown)
+        old.info[:, FIRST_NODE] = first
+        self.arrays = old._replace(**grown)
         self._node_room = room
 
     def _empty_table(self, level: int, n_entries: int) -> None:
@@ -366,13 +364,13 @@ class Levels:
             if self._slots_taken + n_slots > len(levels.keys):
                 self._move_tables(n_slots)
                 levels = self.arrays
-            levels.first_slot[level] = self._slots_taken
+            levels.info[level, FIRST_SLOT] = self._slots_taken
             self._slot_room[level] = n_slots
             self._slots_taken += n_slots
-        first = levels.first_slot[level]
+        first = levels.info[level, FIRST_SLOT]
         levels.keys[first : first + n_slots] = EMPTY
-        levels.slot_mask[level] = n_slots - 1
-        levels.n_used[level] = 0
+        levels.info[level, SLOT_MASK] = n_slots - 1
+        levels.info[level, N_USED] = 0
 
     def _move_tables(self, n_slots: int) -> None:
         """Move all tables into new arrays with twice the room that they need."""
@@ -382,10 +380,10 @@ class Levels:
         self._slots_taken = 0
         for level in range(1, self.n_levels + 1):
             room = int(self._slot_room[level])
-            first = int(old.first_slot[level])
+            first = int(old.info[level, FIRST_SLOT])
             keys[self._slots_taken : self._slots_taken + room] = old.keys[first : first + room]
             values[self._slots_taken : self._slots_taken + room] = old.values[first : first + room]
-            old.first_slot[level] = self._slots_taken
+            old.info[level, FIRST_SLOT] = self._slots_taken
             self._slots_taken += room
         self.arrays = old._replace(keys=keys, values=values)
 
@@ -395,4 +393,4 @@ class Levels:
             self.arrays.vertex_parent[:] = -1
         else:
             self._nodes(self.arrays.parent, level)[:] = -1
-        self.arrays.top[0] = level
+        self.arrays.info[0, TOP] = level

@@ -1,16 +1,34 @@
 """What one edge change does to the levels: entries move, vertices are pulled out, votes are held."""
 
-from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
 from skfrontier.algos._numba import njit
 from skfrontier.algos.graphs.clustering.adjacency import (
+    CHANGED,
+    DEGREE,
+    HEAD,
+    LENGTH,
+    LOG_LENGTH,
+    N_NEIGHBORS,
     ROUNDING,
+    START,
+    VOTED,
     change_edge,
     compact_if_sparse,
 )
+from skfrontier.algos.graphs.clustering.inner import inner
 from skfrontier.algos.graphs.clustering.levels import (
+    BUDGET,
+    EPOCH,
+    FIRST_NODE,
+    N_BLOCKS,
+    N_NODES,
+    N_PULLED,
+    N_USED,
+    SLOT_MASK,
+    TOP,
     add_entry,
     add_volume,
     parent_of,
@@ -20,20 +38,26 @@ from skfrontier.algos.graphs.clustering.levels import (
 # Positions in ``tally``
 ENTRIES_READ, PULLS, MOVES, VOTES = range(4)
 
-VoteArrays = namedtuple(  # noqa: PYI024 - numba knows this one
-    "VoteArrays",
-    [
-        "rate",  # a vertex votes when this share of its degree has changed; <= 0: never
-        "affinity",  # (n_labels, n_labels): log of the density between clusters over that of chance
-        "changed_then",  # changes of each vertex when it voted last
-        "disagrees",  # whether its last vote was lost for want of a place to move to
-    ],
-)
-
 
 @njit
-def apply_edges(us, vs, changes, position, log, levels, votes, beta, tally):
+def apply_edges(us, vs, changes, position, log, levels, affinity, beta, rate, tally):
     """Apply the edge changes from ``position`` on.
+
+    Parameters
+    ----------
+    us, vs, changes : arrays of shape (m,)
+        Ends of the edges, and the weight added to or (negative) taken from them.
+    position : int
+        Where to begin.
+    log, levels : LogArrays, LevelArrays
+        The state, changed in place.
+    affinity : array of shape (n_labels, n_labels)
+        Log of the density between clusters over that of chance.
+    beta, rate : float
+        A vertex leaves its block once the share ``beta`` of its degree has changed, and votes whenever
+        the share ``rate`` has; no votes with a rate of 0.
+    tally : int array
+        What is counted.
 
     Returns
     -------
@@ -44,84 +68,83 @@ def apply_edges(us, vs, changes, position, log, levels, votes, beta, tally):
     room : int
         How much it needs.
     """
-    n_levels = levels.n_nodes.shape[0] - 1
-    n_labels = votes.affinity.shape[0]
+    n_levels = levels.info.shape[0] - 1
+    n_labels = affinity.shape[0]
     ids = np.empty((4, n_levels + 2), np.int64)
     label_weight = np.zeros(n_labels)
-    block_weight = np.zeros(max(levels.n_blocks.max(), 1))
+    block_weight = np.zeros(max(levels.info[:, N_BLOCKS].max(), 1))
     for i in range(position, us.shape[0]):
         u, v = np.int64(us[i]), np.int64(vs[i])
         level, room = _lacks_room(log, levels, u, v)
         if level > 0:
             return i, level, room
-        _begin_epochs(log, levels, u)
-        _begin_epochs(log, levels, v)
+        _begin_epochs(log, levels, u, beta)
+        _begin_epochs(log, levels, v, beta)
         _change_levels(log, levels, u, v, changes[i], ids)
         for x in (u, v):
-            _pull_if_due(log, levels, x, beta, ids, tally)
+            _pull_if_due(log, levels, x, ids, tally)
         for x in (u, v):
-            _vote_if_due(log, levels, votes, x, ids, label_weight, block_weight, tally)
-        for level in range(1, levels.top[0] + 1):
-            if levels.n_pulled[level] > levels.budget[level]:
-                levels.top[0] = level - 1
+            _vote_if_due(log, levels, affinity, rate, x, ids, label_weight, block_weight, tally)
+        for level in range(1, levels.info[0, TOP] + 1):
+            if levels.info[level, N_PULLED] > levels.info[level, BUDGET]:
+                levels.info[0, TOP] = level - 1
                 break
     return us.shape[0], 0, 0
 
 
-@njit
+@inner
 def _lacks_room(log, levels, u, v):
     """The first level whose table could pass half of its slots: a pull and a vote at both ends."""
-    entries = log.log_length[u] + log.log_length[v] + 2
-    for level in range(1, levels.top[0] + 1):
-        room = 4 * min(entries, 2 * (levels.n_nodes[level] + 2)) + 8
-        if 2 * (levels.n_used[level] + room) > levels.slot_mask[level] + 1:
+    entries = log.vertex[u, LOG_LENGTH] + log.vertex[v, LOG_LENGTH] + 2
+    for level in range(1, levels.info[0, TOP] + 1):
+        room = 4 * min(entries, 2 * (levels.info[level, N_NODES] + 2)) + 8
+        if 2 * (levels.info[level, N_USED] + room) > levels.info[level, SLOT_MASK] + 1:
             return level, room
     return 0, 0
 
 
-@njit
-def _begin_epochs(log, levels, x):
+@inner
+def _begin_epochs(log, levels, x, beta):
     """Note degree and changes of ``x`` where a level was made anew since it was touched last."""
-    for level in range(levels.top[0]):
-        if levels.stamp[x, level] != levels.epoch[level + 1]:
-            levels.stamp[x, level] = levels.epoch[level + 1]
-            levels.changed_then[x, level] = log.changed[x]
-            levels.degree_then[x, level] = log.degree[x]
-            levels.single[x, level] = 0
+    for level in range(levels.info[0, TOP]):
+        epoch = levels.info[level + 1, EPOCH]
+        if levels.stamp[x, level] >> 1 != epoch:
+            levels.stamp[x, level] = 2 * epoch
+            levels.due[x, level] = log.weight[x, CHANGED] + beta * log.weight[x, DEGREE]
 
 
-@njit
+@inner
 def _change_levels(log, levels, u, v, change, ids):
     """The change in the graph and in the matrix of each maintained level."""
-    lived_u, lived_v = log.n_neighbors[u] > 0, log.n_neighbors[v] > 0
+    lived_u, lived_v = log.vertex[u, N_NEIGHBORS] > 0, log.vertex[v, N_NEIGHBORS] > 0
     change, _ = change_edge(log, u, v, change)
-    born_u = np.int64(log.n_neighbors[u] > 0) - np.int64(lived_u)
-    born_v = np.int64(log.n_neighbors[v] > 0) - np.int64(lived_v)
+    born_u = np.int64(log.vertex[u, N_NEIGHBORS] > 0) - np.int64(lived_u)
+    born_v = np.int64(log.vertex[v, N_NEIGHBORS] > 0) - np.int64(lived_v)
     a, b = u, v
-    for level in range(1, levels.top[0] + 1):
+    for level in range(1, levels.info[0, TOP] + 1):
         a, b = parent_of(levels, level - 1, a), parent_of(levels, level - 1, b)
         add_entry(levels, level, a, b, 2 * change if a == b else change)
         add_volume(levels, level, a, change)
         add_volume(levels, level, b, change)
-        levels.n_live[levels.first_node[level] + a] += born_u
-        levels.n_live[levels.first_node[level] + b] += born_v
+        levels.n_live[levels.info[level, FIRST_NODE] + a] += born_u
+        levels.n_live[levels.info[level, FIRST_NODE] + b] += born_v
 
 
-@njit
-def _pull_if_due(log, levels, x, beta, ids, tally):
+@inner
+def _pull_if_due(log, levels, x, ids, tally):
     """Take ``x`` out of its block at the coarsest level that asks for it, and at all finer ones."""
     high = 0
-    for level in range(levels.top[0], 0, -1):
-        if levels.single[x, level - 1] == 1:
+    for level in range(levels.info[0, TOP], 0, -1):
+        if levels.stamp[x, level - 1] & 1 == 1:
             break  # so it is at all finer levels
-        changed = log.changed[x] - levels.changed_then[x, level - 1]
-        if changed >= beta * levels.degree_then[x, level - 1] or log.n_neighbors[x] == 0:
+        due = levels.due[x, level - 1]
+        if log.weight[x, CHANGED] >= due or log.vertex[x, N_NEIGHBORS] == 0:
             high = level
             break
     if high == 0:
         return
     low = high
-    while low > 1 and levels.single[x, low - 2] == 0:
+    while low > 1 and levels.stamp[x, low - 2] & 1 == 0:
         low -= 1
     old, new = ids[0], ids[1]
     below = x  # the node one level down, after the pull
@@ -134,18 +157,18 @@ def _pull_if_due(log, levels, x, beta, ids, tally):
         new[level] = _new_node(levels, level, old_node)
         set_parent(levels, level - 1, below, new[level])
         below = new[level]
-        levels.single[x, level - 1] = 1
-        levels.n_pulled[level] += 1
+        levels.stamp[x, level - 1] |= 1
+        levels.info[level, N_PULLED] += 1
     _move(log, levels, x, low, high, ids, tally)
     tally[PULLS] += 1
 
 
-@njit
+@inner
 def _new_node(levels, level, twin):
     """An empty node of a level, with the parent of ``twin``."""
-    node = levels.n_nodes[level]
-    levels.n_nodes[level] = node + 1
-    i = levels.first_node[level] + node
+    node = levels.info[level, N_NODES]
+    levels.info[level, N_NODES] = node + 1
+    i = levels.info[level, FIRST_NODE] + node
     levels.volume[i] = 0.0
     levels.peak[i] = 0.0
     levels.n_live[i] = 0
@@ -153,7 +176,7 @@ def _new_node(levels, level, twin):
     return node
 
 
-@njit
+@inner
 def _move(log, levels, x, low, high, ids, tally):
     """Move the row of ``x`` from node ``ids[0]`` to node ``ids[1]`` at levels low..high.
 
@@ -161,23 +184,23 @@ def _move(log, levels, x, low, high, ids, tally):
     """
     compact_if_sparse(log, x)
     old, new = ids[0], ids[1]
-    first = log.start[x]
-    for i in range(first, first + log.length[x]):
+    first = log.vertex[x, START]
+    for i in range(first, first + log.vertex[x, LENGTH]):
         _move_entry(levels, log.row_neighbor[i], log.row_weight[i], low, high, old, new)
-    i = log.head[x]
+    i = log.vertex[x, HEAD]
     while i >= 0:
         _move_entry(levels, log.change_neighbor[i], log.change_weight[i], low, high, old, new)
         i = log.older[i]
-    tally[ENTRIES_READ] += log.log_length[x]
-    lives = np.int64(log.n_neighbors[x] > 0)
+    tally[ENTRIES_READ] += log.vertex[x, LOG_LENGTH]
+    lives = np.int64(log.vertex[x, N_NEIGHBORS] > 0)
     for level in range(low, high + 1):
-        add_volume(levels, level, old[level], -log.degree[x])
-        add_volume(levels, level, new[level], log.degree[x])
-        levels.n_live[levels.first_node[level] + old[level]] -= lives
-        levels.n_live[levels.first_node[level] + new[level]] += lives
+        add_volume(levels, level, old[level], -log.weight[x, DEGREE])
+        add_volume(levels, level, new[level], log.weight[x, DEGREE])
+        levels.n_live[levels.info[level, FIRST_NODE] + old[level]] -= lives
+        levels.n_live[levels.info[level, FIRST_NODE] + new[level]] += lives
 
 
-@njit
+@inner
 def _move_entry(levels, z, weight, low, high, old, new):
     node = np.int64(z)
     for level in range(1, high + 1):
@@ -188,61 +211,60 @@ def _move_entry(levels, z, weight, low, high, old, new):
             add_entry(levels, level, b, node, 2 * weight if node == b else weight)
 
 
-@njit
-def _vote_if_due(log, levels, votes, x, ids, label_weight, block_weight, tally):
+@inner
+def _vote_if_due(log, levels, affinity, rate, x, ids, label_weight, block_weight, tally):
     """Let the neighbours of ``x`` vote on its label, and move it where they say otherwise."""
-    if votes.rate <= 0 or log.n_neighbors[x] == 0:
+    if rate <= 0 or log.vertex[x, N_NEIGHBORS] == 0:
         return
-    if log.changed[x] - votes.changed_then[x] < votes.rate * log.degree[x]:
+    if log.weight[x, CHANGED] - log.weight[x, VOTED] < rate * log.weight[x, DEGREE]:
         return
     level = 1  # finest one where x is still in a block
-    while level <= levels.top[0] and levels.single[x, level - 1] == 1:
+    while level <= levels.info[0, TOP] and levels.stamp[x, level - 1] & 1 == 1:
         level += 1
-    if level > levels.top[0]:
+    if level > levels.info[0, TOP]:
         return
-    votes.changed_then[x] = log.changed[x]
+    log.weight[x, VOTED] = log.weight[x, CHANGED]
     tally[VOTES] += 1
     node = x
     for below in range(level):
         node = parent_of(levels, below, node)
     owner = _label_above(levels, level, node)
     compact_if_sparse(log, x)
-    tally[ENTRIES_READ] += log.log_length[x]
+    tally[ENTRIES_READ] += log.vertex[x, LOG_LENGTH]
     _count_votes(log, levels, x, level, label_weight, block_weight, 1.0)
-    winner = best_label(votes.affinity, label_weight, owner, ROUNDING * log.degree[x])
-    target = -1
+    winner = best_label(affinity, label_weight, owner, ROUNDING * log.weight[x, DEGREE])
+    target: Any = np.int64(-1)
     if winner != owner:
-        for block in range(levels.n_blocks[level]):
-            if block_weight[block] > 0 and _label_above(levels, level, block) == winner:
-                if target < 0 or block_weight[block] > block_weight[target]:
-                    target = block
+        for block in range(levels.info[level, N_BLOCKS]):
+            heavier = block_weight[block] > (block_weight[target] if target >= 0 else 0.0)
+            if heavier and _label_above(levels, level, block) == winner:
+                target = block
     _count_votes(log, levels, x, level, label_weight, block_weight, 0.0)  # zero again
-    votes.disagrees[x] = winner != owner and target < 0
     if target >= 0:
         _move_to_block(log, levels, x, level, target, ids, tally)
         tally[MOVES] += 1
 
 
-@njit
+@inner
 def _label_above(levels, level, node):
     """Label of a node of a level, -1 where it has none."""
-    for above in range(level, levels.n_nodes.shape[0]):
+    for above in range(level, levels.info.shape[0]):
         if node < 0:
             return node
         node = parent_of(levels, above, node)
     return node
 
 
-@njit
+@inner
 def _count_votes(log, levels, x, level, label_weight, block_weight, factor):
     """Weight from ``x`` to each label, and to each block of a level; a factor 0 clears them."""
-    first = log.start[x]
-    for i in range(first, first + log.length[x]):
+    first = log.vertex[x, START]
+    for i in range(first, first + log.vertex[x, LENGTH]):
         _count_vote(
             levels, log.row_neighbor[i], factor * log.row_weight[i], factor, level,
             label_weight, block_weight,
         )  # fmt: skip
-    i = log.head[x]
+    i = log.vertex[x, HEAD]
     while i >= 0:
         _count_vote(
             levels, log.change_neighbor[i], factor * log.change_weight[i], factor, level,
@@ -251,19 +273,19 @@ def _count_votes(log, levels, x, level, label_weight, block_weight, factor):
         i = log.older[i]
 
 
-@njit
+@inner
 def _count_vote(levels, z, weight, factor, level, label_weight, block_weight):
     node = np.int64(z)
     for below in range(level):
         node = parent_of(levels, below, node)
-    if node < levels.n_blocks[level]:
+    if node < levels.info[level, N_BLOCKS]:
         block_weight[node] = block_weight[node] * factor + weight
     label = _label_above(levels, level, node)
     if 0 <= label < label_weight.shape[0]:
         label_weight[label] = label_weight[label] * factor + weight
 
 
-@njit
+@inner
 def best_label(affinity, label_weight, owner, least):
     """The label of largest likelihood score among those with more weight than ``least`` to the vertex.
 
@@ -281,7 +303,7 @@ def best_label(affinity, label_weight, owner, least):
     return best
 
 
-@njit
+@inner
 def _score(affinity, label_weight, r):
     total = 0.0
     for s in range(label_weight.shape[0]):
@@ -290,7 +312,7 @@ def _score(affinity, label_weight, r):
     return total
 
 
-@njit
+@inner
 def _move_to_block(log, levels, x, level, target, ids, tally):
     """Put ``x`` into a block of a level, and so into the ancestors of that block."""
     below = x
@@ -301,7 +323,7 @@ def _move_to_block(log, levels, x, level, target, ids, tally):
     new_node = target
     old, new = ids[0], ids[1]
     high = level - 1
-    while high < levels.top[0] and old_node != new_node:
+    while high < levels.info[0, TOP] and old_node != new_node:
         high += 1
         old[high], new[high] = old_node, new_node
         old_node, new_node = parent_of(levels, high, old_node), parent_of(levels, high, new_node)
