@@ -24,6 +24,7 @@ from skfrontier.algos.graphs.clustering.graph_input import (
 )
 from skfrontier.algos.graphs.clustering.levels import BUDGET, N_NODES, N_PULLED, Levels
 from skfrontier.algos.graphs.clustering.partition import (
+    label_prior,
     persistent_ids,
     refine_by_votes,
     split_clusters,
@@ -151,6 +152,7 @@ class Hierarchy:
         self._log = AdjacencyLog(graph)
         self._levels = Levels(self.settings.depth - 1, graph.shape[0])
         self._affinity = np.zeros((0, 0))
+        self._prior = np.zeros(0)
         self.tally = np.zeros(4, np.int64)
         self.n_pending = graph.shape[0]
         self.n_updates = 0
@@ -367,6 +369,7 @@ class Hierarchy:
                     self._log.arrays,
                     self._levels.arrays,
                     self._affinity,
+                    self._prior,
                     self.settings.beta,
                     rate if len(self._affinity) else 0.0,
                     self.tally,
@@ -420,6 +423,8 @@ class Hierarchy:
         mean_weight = volume.sum() / max(2 * self.n_edges, 1)
         affinity = block_log_affinity(np.maximum(B, 0), mean_weight)
         self._affinity = affinity if k > 1 else np.zeros((0, 0))
+        members = np.bincount(named[live], n_live[live], minlength=len(B)) if k else np.empty(0)
+        self._prior = label_prior(members, mean_weight)
         order = np.sort(ids)
         return ClusterReport(
             level=level,

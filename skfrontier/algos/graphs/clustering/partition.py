@@ -20,12 +20,26 @@ def refine_by_votes(A: sparse.csr_matrix, labels: np.ndarray, n_clusters: int) -
     n_entries = max(A.nnz, 1)
     for _ in range(_N_SWEEPS):
         B = block_weights(A.indptr, A.indices, A.data, labels, n_clusters)
-        affinity = block_log_affinity(B, A.data.sum() / n_entries)
-        swept = sweep_votes(A.indptr, A.indices, A.data, labels, affinity)
+        mean_weight = A.data.sum() / n_entries
+        affinity = block_log_affinity(B, mean_weight)
+        prior = label_prior(np.bincount(labels[labels >= 0], minlength=n_clusters), mean_weight)
+        swept = sweep_votes(A.indptr, A.indices, A.data, labels, affinity, prior)
         if len(np.unique(swept[swept >= 0])) < n_clusters:
             break
         labels = swept
     return labels
+
+
+def label_prior(n_members: np.ndarray, mean_weight: float) -> np.ndarray:
+    """What speaks for each label before any neighbour does: the log of its share of the vertices.
+
+    In units of a typical edge, as the affinities are. Without it a large cluster loses to small ones
+    every vertex whose neighbours are divided.
+    """
+    prior = np.zeros(len(n_members))
+    known = n_members > 0
+    prior[known] = mean_weight * np.log(n_members[known] / n_members.sum())
+    return prior
 
 
 def split_clusters(

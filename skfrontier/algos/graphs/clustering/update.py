@@ -40,7 +40,7 @@ ENTRIES_READ, PULLS, MOVES, VOTES = range(4)
 
 
 @njit
-def apply_edges(us, vs, changes, position, log, levels, affinity, beta, rate, tally):
+def apply_edges(us, vs, changes, position, log, levels, affinity, prior, beta, rate, tally):
     """Apply the edge changes from ``position`` on.
 
     Parameters
@@ -53,6 +53,8 @@ def apply_edges(us, vs, changes, position, log, levels, affinity, beta, rate, ta
         The state, changed in place.
     affinity : array of shape (n_labels, n_labels)
         Log of the density between clusters over that of chance.
+    prior : array of shape (n_labels,)
+        What speaks for a label before any neighbour does.
     beta, rate : float
         A vertex leaves its block once the share ``beta`` of its degree has changed, and votes whenever
         the share ``rate`` has; no votes with a rate of 0.
@@ -84,7 +86,9 @@ def apply_edges(us, vs, changes, position, log, levels, affinity, beta, rate, ta
         for x in (u, v):
             _pull_if_due(log, levels, x, ids, tally)
         for x in (u, v):
-            _vote_if_due(log, levels, affinity, rate, x, ids, label_weight, block_weight, tally)
+            _vote_if_due(
+                log, levels, affinity, prior, rate, x, ids, label_weight, block_weight, tally
+            )
         for level in range(1, levels.info[0, TOP] + 1):
             if levels.info[level, N_PULLED] > levels.info[level, BUDGET]:
                 levels.info[0, TOP] = level - 1
@@ -212,7 +216,7 @@ def _move_entry(levels, z, weight, low, high, old, new):
 
 
 @inner
-def _vote_if_due(log, levels, affinity, rate, x, ids, label_weight, block_weight, tally):
+def _vote_if_due(log, levels, affinity, prior, rate, x, ids, label_weight, block_weight, tally):
     """Let the neighbours of ``x`` vote on its label, and move it where they say otherwise."""
     if rate <= 0 or log.vertex[x, N_NEIGHBORS] == 0:
         return
@@ -232,7 +236,7 @@ def _vote_if_due(log, levels, affinity, rate, x, ids, label_weight, block_weight
     compact_if_sparse(log, x)
     tally[ENTRIES_READ] += log.vertex[x, LOG_LENGTH]
     _count_votes(log, levels, x, level, label_weight, block_weight, 1.0)
-    winner = best_label(affinity, label_weight, owner, ROUNDING * log.weight[x, DEGREE])
+    winner = best_label(affinity, prior, label_weight, owner, ROUNDING * log.weight[x, DEGREE])
     target: Any = np.int64(-1)
     if winner != owner:
         for block in range(levels.info[level, N_BLOCKS]):
@@ -286,7 +290,7 @@ def _count_vote(levels, z, weight, factor, level, label_weight, block_weight):
 
 
 @inner
-def best_label(affinity, label_weight, owner, least):
+def best_label(affinity, prior, label_weight, owner, least):
     """The label of largest likelihood score among those with more weight than ``least`` to the vertex.
 
     Ties go to the owner.
@@ -294,18 +298,18 @@ def best_label(affinity, label_weight, owner, least):
     n_labels = label_weight.shape[0]
     best, best_score = owner, -np.inf
     if 0 <= owner < n_labels and label_weight[owner] > least:
-        best_score = _score(affinity, label_weight, owner)
+        best_score = _score(affinity, prior, label_weight, owner)
     for r in range(n_labels):
         if label_weight[r] > least and r != owner:
-            score = _score(affinity, label_weight, r)
+            score = _score(affinity, prior, label_weight, r)
             if score > best_score:
                 best, best_score = r, score
     return best
 
 
 @inner
-def _score(affinity, label_weight, r):
-    total = 0.0
+def _score(affinity, prior, label_weight, r):
+    total = prior[r]
     for s in range(label_weight.shape[0]):
         if label_weight[s] > 0:
             total += label_weight[s] * affinity[r, s]
@@ -332,7 +336,7 @@ def _move_to_block(log, levels, x, level, target, ids, tally):
 
 
 @njit
-def sweep_votes(indptr, indices, data, labels, affinity):
+def sweep_votes(indptr, indices, data, labels, affinity, prior):
     """Labels after every vertex with an edge has voted once, all at the same time."""
     n_labels = affinity.shape[0]
     weight = np.zeros(n_labels)
@@ -343,7 +347,7 @@ def sweep_votes(indptr, indices, data, labels, affinity):
         for i in range(indptr[x], indptr[x + 1]):
             if labels[indices[i]] >= 0:
                 weight[labels[indices[i]]] += data[i]
-        after[x] = best_label(affinity, weight, labels[x], 0.0)
+        after[x] = best_label(affinity, prior, weight, labels[x], 0.0)
         for i in range(indptr[x], indptr[x + 1]):
             if labels[indices[i]] >= 0:
                 weight[labels[indices[i]]] = 0.0
