@@ -57,6 +57,18 @@ class EdgeList:
         return canonical(A.tocsr())
 
 
+@dataclass(frozen=True, eq=False)
+class AdjacencyMatrix:
+    """A graph as a matrix that was called ``name`` by whoever brought it."""
+
+    A: Any
+    name: str = "A"
+
+    def matrix(self) -> sparse.csr_matrix:
+        """The matrix, checked by `check_adjacency`."""
+        return check_adjacency(self.A, self.name)
+
+
 def check_edges(edges: Any, weights: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """Return edges as int64 (m, 2) and weights as float64 (m,), without self-loops.
 
@@ -145,7 +157,9 @@ def check_adjacency(A: Any, name: str, *, keep_diagonal: bool = False) -> sparse
     if not np.isfinite(matrix.data).all():
         raise ValueError(f"{name} must be finite.")
     if matrix.nnz and matrix.data.min() < 0:
-        raise ValueError(f"{name} must have no negative weights, got {matrix.data.min()}.")
+        raise ValueError(
+            f"Negative values in data: {name} must have none, got {matrix.data.min()}."
+        )
     difference = matrix - matrix.T
     if difference.nnz and abs(difference.data).max() > _ASYMMETRY * matrix.data.max():
         raise ValueError(

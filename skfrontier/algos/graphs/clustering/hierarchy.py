@@ -17,8 +17,8 @@ from skfrontier.algos.graphs.clustering.adjacency import (
 )
 from skfrontier.algos.graphs.clustering.graph_input import (
     MAX_VERTICES,
+    AdjacencyMatrix,
     EdgeList,
-    check_adjacency,
     check_edges,
     vertex_count,
 )
@@ -148,7 +148,7 @@ class Hierarchy:
         self.settings = Settings(**parameters).checked()
         if A is None:
             A = sparse.csr_matrix((0, 0))
-        graph = A.matrix() if isinstance(A, EdgeList) else check_adjacency(A, "A")
+        graph = (A if isinstance(A, EdgeList | AdjacencyMatrix) else AdjacencyMatrix(A)).matrix()
         self._log = AdjacencyLog(graph)
         self._levels = Levels(self.settings.depth - 1, graph.shape[0])
         self._affinity = np.zeros((0, 0))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from skfrontier.algos._validation import check_count, check_generator, check_interval
@@ -13,6 +14,7 @@ from skfrontier.algos.graphs.clustering.kmeans import kmeans
 
 _DENSE_NODES = 400
 _GAP_TOLERANCE = 1e-2
+_NO_GAP = 1e-12  # differences of equal eigenvalues
 # A gap is clear when no other candidate comes nearer to it than this share.
 CLEAR_GAP = 0.2
 
@@ -100,7 +102,7 @@ def eigengap(eigenvalues: Any, kmin: int, kmax: int, n_nodes: int) -> tuple[int,
     others[best] = -np.inf
     second = int(np.argmax(others))
     largest = candidates[best]
-    margin = 1 - max(others[second], 0) / largest if largest > 0 else 0.0
+    margin = 1 - max(others[second], 0) / largest if largest > _NO_GAP else 0.0
     return best + kmin, float(margin), second + kmin
 
 
@@ -244,20 +246,71 @@ def bottom_eigenvectors(
         shape=A.shape,
     )
     if n <= _DENSE_NODES or k > n / 3:
-        values, vectors = linalg.eigh(
-            N.toarray(), subset_by_index=(n - k, n - 1), check_finite=False
-        )
+        values, vectors = _dense(N, k)
     else:
-        start = (1 + 1e-3 * rng.standard_normal(n)) / scale
-        values, vectors = _lanczos(N, k, tol, start, rng)
+        n_parts, part = connected_components(N, directed=False)
+        if n_parts == 1:
+            values, vectors = _lanczos(N, k, tol, 1 / scale, rng)
+        else:
+            degree = np.asarray(A.sum(axis=1)).ravel()
+            values, vectors = _by_component(N, part, degree, 1 / scale, k, tol, rng)
     order = np.argsort(-values, kind="stable")
     return 1 - values[order], vectors[:, order]
 
 
-def _lanczos(
-    N: sparse.csr_matrix, k: int, tol: float, start: np.ndarray, rng: np.random.Generator
+def _by_component(
+    N: sparse.csr_matrix,
+    part: np.ndarray,
+    degree: np.ndarray,
+    root: np.ndarray,
+    k: int,
+    tol: float,
+    rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Largest k eigenpairs of a graph in several pieces, the pieces of largest volume first.
+
+    Each piece has its own eigenvalue near 1. Lanczos on the whole would see one direction of such a
+    multiple eigenvalue and stop before rounding shows it the others.
+    """
+    volumes = np.bincount(part, degree)
+    # No eigenvalue of a piece is larger than the largest share of a degree that is not regularisation.
+    bound = np.zeros(len(volumes))
+    np.maximum.at(bound, part, degree / root**2)
+    by_part = np.argsort(part, kind="stable")
+    sizes = np.bincount(part)
+    ends = np.cumsum(sizes)
+    values, columns = np.empty(0), []
+    for piece in np.argsort(-volumes, kind="stable"):
+        if len(values) >= k and bound[piece] <= np.sort(values)[-k] * (1 + 1e-9):
+            continue
+        members = by_part[ends[piece] - sizes[piece] : ends[piece]]
+        inner = N[members][:, members]
+        wanted = min(k, len(members))
+        if len(members) <= _DENSE_NODES or wanted > len(members) / 3:
+            own, vectors = _dense(inner, wanted)
+        else:
+            own, vectors = _lanczos(inner, wanted, tol, root[members], rng)
+        values = np.append(values, own)
+        columns += [(members, vectors[:, j]) for j in range(len(own))]
+    best = np.argsort(-values, kind="stable")[:k]
+    embedded = np.zeros((N.shape[0], len(best)))
+    for column, index in enumerate(best):
+        members, vector = columns[index]
+        embedded[members, column] = vector
+    return values[best], embedded
+
+
+def _dense(N: sparse.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
     n = N.shape[0]
+    return linalg.eigh(N.toarray(), subset_by_index=(n - k, n - 1), check_finite=False)
+
+
+def _lanczos(
+    N: sparse.csr_matrix, k: int, tol: float, root: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Largest k eigenpairs, from a start near the first eigenvector ``root``."""
+    n = N.shape[0]
+    start = root * (1 + 1e-3 * rng.standard_normal(n))
     for n_basis in (max(2 * k + 1, 20), max(6 * k, 120)):
         try:
             return eigsh(N, k, which="LA", tol=tol, ncv=min(n_basis, n - 1), v0=start)

@@ -141,7 +141,7 @@ class HierarchyClustering(ClusterMixin, BaseEstimator):
         report = hierarchy.cluster(full=full, random_state=self._rng)
         self._note(f"level {report.level} of {report.n_nodes} nodes, {report.n_clusters} clusters")
         wanted = hierarchy.settings.n_clusters
-        if wanted is not None and report.n_clusters < wanted and report.n_nodes < wanted:
+        if wanted is not None and 0 < report.n_nodes < wanted:
             warnings.warn(
                 f"n_clusters={wanted} is more than the {report.n_nodes} nodes that have an edge; "
                 f"{report.n_clusters} clusters were made. Use fewer clusters, or query(full=True) if "

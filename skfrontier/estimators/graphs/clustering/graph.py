@@ -4,11 +4,11 @@ from typing import Any, Self
 
 import networkx as nx
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skfrontier.algos import EdgeList
 from skfrontier.algos._validation import check_flag
+from skfrontier.algos.graphs.clustering.graph_input import AdjacencyMatrix
 from skfrontier.estimators.graphs.clustering.base import HierarchyClustering
 from skfrontier.estimators.graphs.clustering.names import Edges, VertexNames, read_edges
 
@@ -313,7 +313,7 @@ class DynamicSpectralClustering(HierarchyClustering):
         if hasattr(X, "columns") and {"source", "target"} <= set(X.columns):
             return self._named_graph(read_edges(X), VertexNames())
         A = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        return None, sparse.csr_matrix(A)
+        return None, AdjacencyMatrix(A, "X")
 
     def _named_graph(self, given: Edges, names: VertexNames) -> tuple[VertexNames, EdgeList]:
         pairs, fresh = names.number_all(given.pairs)
