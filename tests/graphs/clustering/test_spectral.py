@@ -128,6 +128,24 @@ def test_lanczos_agrees_with_dense():
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-6)
 
 
+def test_no_eigenvalue_of_a_like_cluster_is_missed():
+    """A quotient of 8 equal clusters into few blocks and many single vertices, at the default accuracy."""
+    rng = np.random.default_rng(0)
+    edges = make_sbm_edges([4000] * 8, 14 / 4000, 2 / 28000, 0)
+    truth = np.repeat(np.arange(8), 4000)
+    block = np.where(rng.random(32000) < 0.987, 2 * truth + rng.integers(0, 2, 32000), -1)
+    block[block < 0] = 16 + np.arange((block < 0).sum())
+    A = quotient(EdgeList(edges, n_vertices=32000).matrix(), block)
+    live = np.asarray(A.sum(axis=1)).ravel() > 0
+    A = A[live][:, live]
+    exact = eigenvalues(A.toarray(), np.zeros(A.shape[0]))[:8]
+    assert np.ptp(exact[1:]) < 0.02
+    scale = 1 / np.sqrt(np.asarray(A.sum(axis=1)).ravel())
+    for seed in range(20):
+        values, _ = bottom_eigenvectors(A, scale, 8, 1e-3, np.random.default_rng(seed))
+        np.testing.assert_allclose(values, exact, atol=1e-2)
+
+
 @pytest.mark.parametrize("tau", [0.0, 0.3])
 @pytest.mark.parametrize("k", [2, 4, 5])
 def test_graph_in_pieces_has_all_its_multiple_eigenvalues(tau, k):
