@@ -446,14 +446,15 @@ class Hierarchy:
         if n_live == 0:
             self._ridge = 0.0
         elif setting != "auto":
-            self._ridge = setting * volume / n_live
+            self._ridge = float(setting * volume / n_live)
         elif level == 0:
             counts = self._log.arrays.vertex[: self.n_vertices, N_NEIGHBORS]
             counts = counts[counts > 0]
             mean = counts.mean()
             fringed = np.quantile(counts, 0.01) <= mean / 2
             sparse_enough = mean <= 3 * np.log(n_live)
-            self._ridge = _SPARSE_RIDGE * volume / n_live if fringed and sparse_enough else 0.0
+            ridge = _SPARSE_RIDGE * volume / n_live if fringed and sparse_enough else 0.0
+            self._ridge = float(ridge)
 
     def _spectral(
         self,
