@@ -178,7 +178,7 @@ def _new_cluster_case(size: int) -> Case:
         final = copy.deepcopy(fitted)
         for edges, _ in stream:
             final.partial_fit(edges)
-        A, wrong = final._hierarchy.adjacency(), _mistakes(stream.steps[-1].labels)
+        A, wrong = final.adjacency(), _mistakes(stream.steps[-1].labels)
         return [
             Contender("skfrontier, depth 3", follow, share=n_steps, error=wrong),
             Contender("skfrontier, full solve", lambda: _full(A, 16), error=wrong, bar=10),

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::skfrontier.estimators.UnclearGa
 def full_labels(model, k):
     """Plain full spectral clustering of the graph of now."""
     plain = DynamicSpectralClustering(n_clusters=k, depth=1, refine_rate=None, random_state=0)
-    return plain.fit(model._hierarchy.adjacency()).labels_
+    return plain.fit(model.adjacency()).labels_
 
 
 def school(fetch):

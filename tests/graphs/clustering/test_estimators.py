@@ -84,7 +84,7 @@ def test_depth_one_without_votes_is_full_spectral_clustering(stream):
     for edges, _ in stream:
         model.partial_fit(edges)
     labels = model.query()
-    again = DynamicSpectralClustering(**parameters).fit(model._hierarchy.adjacency())
+    again = DynamicSpectralClustering(**parameters).fit(model.adjacency())
     assert adjusted_rand_score(labels, again.labels_) == pytest.approx(1.0, abs=0.02)
     assert model.last_query_["level"] == 0
 
@@ -484,7 +484,7 @@ def test_new_points_get_their_nearest_earlier_neighbors():
     model = DynamicKNNSpectralClustering(n_clusters=2, n_neighbors=4, random_state=0).fit(X[:30])
     A = kneighbors_graph(X[:30], 4)
     expected = A.maximum(A.T).toarray()
-    np.testing.assert_array_equal(model._hierarchy.adjacency().toarray(), expected)
+    np.testing.assert_array_equal(model.adjacency().toarray(), expected)
     for low in (30, 41):
         model.partial_fit(X[low : 41 if low == 30 else 60])
     A = np.zeros((60, 60))
@@ -492,7 +492,7 @@ def test_new_points_get_their_nearest_earlier_neighbors():
     for i in range(30, 60):
         near = np.argsort(np.linalg.norm(X[:i] - X[i], axis=1))[:4]
         A[i, near] = A[near, i] = 1
-    np.testing.assert_array_equal(model._hierarchy.adjacency().toarray(), A)
+    np.testing.assert_array_equal(model.adjacency().toarray(), A)
 
 
 def test_points_that_arrive_are_clustered():

@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -93,6 +94,16 @@ class HierarchyClustering(ClusterMixin, BaseEstimator):
     def levels_(self) -> list[dict[str, Any]]:
         """Nodes, entries, pulled vertices, budget and staleness of each level, the graph first."""
         return self._fitted("levels_").describe_levels()
+
+    def adjacency(self) -> sparse.csr_matrix:
+        """The present graph, as a new matrix.
+
+        Returns
+        -------
+        csr matrix of shape (n_vertices_, n_vertices_)
+        """
+        check_is_fitted(self)
+        return self._hierarchy.adjacency()
 
     # ---------------------------------------------------------------- for the classes
     def _fitted(self, name: str) -> Hierarchy:
