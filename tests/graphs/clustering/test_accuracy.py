@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
-from skfrontier.algos import EdgeList
+from skfrontier.algos import EdgeList, quotient
 from skfrontier.datasets import (
     fetch_high_school,
     fetch_primary_school,
@@ -177,3 +177,37 @@ def test_no_warning_where_the_gap_is_clear():
         for edges, _ in stream:
             model.partial_fit(edges).query()
     assert model.gap_margin_ > 0.2
+
+
+def test_adversary_below_every_threshold_is_bounded_by_the_drift():
+    """Each vertex gets just too few edges to leave its block, all of them across a new partition."""
+    n, rng = 4000, np.random.default_rng(0)
+    old, new = np.repeat(np.arange(4), 1000), rng.permutation(np.repeat(np.arange(4), 1000))
+    edges = make_sbm_edges([1000] * 4, 16 / 999, 2 / 3000, rng)
+    model = DynamicSpectralClustering(n_clusters=4, random_state=0)
+    model.fit(EdgeList(edges, n_vertices=n))
+    start = lost_volume(model.adjacency(), model.labels_)
+    degree = np.asarray(model.adjacency().sum(axis=1)).ravel()
+    stubs = np.repeat(np.arange(n), np.ceil(0.95 * degree).astype(int) - 1)
+    parts = [rng.permutation(stubs[new[stubs] == group]) for group in range(4)]
+    added = np.concatenate([part[: len(part) // 2 * 2].reshape(-1, 2) for part in parts])
+    added = added[added[:, 0] != added[:, 1]]
+    for batch in np.array_split(added, 20):
+        model.partial_fit(batch).query()
+        assert model.last_query_["level"] > 0
+    assert all(level["pulled"] == 0 for level in model.levels_)
+    assert adjusted_rand_score(old, model.labels_) > 0.99  # it has not seen the new partition
+    drift = 2 * len(added) / degree.sum()
+    now = lost_volume(model.adjacency(), model.labels_)
+    assert now <= (start + drift) / (1 + drift) + 1e-12
+    assert now <= lost_volume(model.adjacency(), full_labels(model, 4)) + 0.05
+    # a little more, and the graph itself is clustered
+    model.partial_fit(added[: int(degree.sum() * (1.001 - drift) / 2) + 1]).query()
+    assert model.last_query_["level"] == 0
+    assert adjusted_rand_score(new, model.labels_) > 0.9
+
+
+def lost_volume(A, labels):
+    """Share of the volume that leaves its cluster."""
+    B = quotient(A, labels)
+    return 1 - B.diagonal().sum() / B.sum()

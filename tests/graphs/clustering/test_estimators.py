@@ -1,6 +1,7 @@
 """The estimators: scikit-learn's contract, streams, names, persistence, refused calls."""
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from sklearn.neighbors import kneighbors_graph
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skfrontier.algos import EdgeList
-from skfrontier.datasets import make_evolving_sbm
+from skfrontier.datasets import make_evolving_sbm, make_sbm_edges
 from skfrontier.estimators import (
     DynamicKNNSpectralClustering,
     DynamicSpectralClustering,
@@ -180,19 +181,25 @@ def test_pickled_in_the_middle_it_continues_alike(stream, n_steps):
             np.testing.assert_array_equal(other.partial_fit(edges).query(), expected)
 
 
-def test_pickle_goes_to_another_process(stream, tmp_path):
-    model = DynamicSpectralClustering(n_clusters=4, random_state=0).fit(stream.adjacency)
-    model.partial_fit(stream.steps[0].edges).query()
+def test_large_model_goes_to_another_process(tmp_path):
+    n = 100_000
+    edges = make_sbm_edges([n // 10] * 10, 8e-4, 2e-5, 0)
+    batches = np.array_split(np.random.default_rng(0).permutation(edges), 40)
+    model = DynamicSpectralClustering(n_clusters=10, random_state=0)
+    model.fit(EdgeList(np.concatenate(batches[4:]), n_vertices=n))
+    model.partial_fit(batches[0]).query()
+    model.partial_fit(batches[1])
     file = tmp_path / "model.pickle"
-    file.write_bytes(pickle.dumps((model, stream.steps[1].edges)))
+    file.write_bytes(pickle.dumps((model, batches[2])))
     code = (
         "import pickle, sys; model, edges = pickle.load(open(sys.argv[1], 'rb'));"
         "print(hash(model.partial_fit(edges).query().tobytes()))"
     )
-    environment = {**__import__("os").environ, "PYTHONHASHSEED": "0"}
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
     run = [sys.executable, "-c", code, str(file)]
     printed = subprocess.run(run, capture_output=True, text=True, check=True, env=environment)
-    expected = model.partial_fit(stream.steps[1].edges).query()
+    expected = model.partial_fit(batches[2]).query()
+    assert model.last_query_["level"] > 0
     here = subprocess.run(
         [sys.executable, "-c", "import sys; print(hash(sys.stdin.buffer.read()))"],
         input=expected.tobytes(),

@@ -1,6 +1,7 @@
 """k-means of weighted points: greedy k-means++ seeds, then Lloyd's iterations."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,8 @@ MAX_ITERATIONS = 50
 TOLERANCE = 1e-6
 
 
-class KMeansResult(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class KMeansResult:
     """Labels of the points, centres, and the weighted sum of squared distances to them."""
 
     labels: np.ndarray
