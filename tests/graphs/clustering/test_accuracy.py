@@ -211,3 +211,21 @@ def lost_volume(A, labels):
     """Share of the volume that leaves its cluster."""
     B = quotient(A, labels)
     return 1 - B.diagonal().sum() / B.sum()
+
+
+def test_many_moves_call_for_a_full_solve():
+    """From below the threshold of detection to above it: votes alone would keep the early noise."""
+    truth, gaps, moved = np.repeat(np.arange(4), 1000), [], []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        edges = rng.permutation(make_sbm_edges([1000] * 4, 10.8 / 999, 9.2 / 3000, rng))
+        half = len(edges) // 2
+        model = DynamicSpectralClustering(n_clusters=4, random_state=seed)
+        model.fit(EdgeList(edges[:half], n_vertices=4000))
+        for i, batch in enumerate(np.array_split(edges[half:], 48)):
+            score = adjusted_rand_score(truth, model.partial_fit(batch).query())
+            moved.append(model.last_query_["moved"])
+            if i % 6 == 5:
+                gaps.append(score - adjusted_rand_score(truth, full_labels(model, 4)))
+    assert max(moved) > 0.08
+    assert np.mean(gaps) >= -0.01

@@ -410,6 +410,7 @@ def test_bad_graphs(X, match):
         {"budget_scale": 0.0},
         {"min_budget": -1},
         {"max_drift": -0.1},
+        {"max_moved": -0.1},
         {"n_init": 0},
         {"eigen_tol": 1.5},
         {"sparsify_tau": 0.0},

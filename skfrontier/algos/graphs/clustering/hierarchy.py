@@ -37,7 +37,7 @@ from skfrontier.algos.graphs.clustering.quotient import (
 from skfrontier.algos.graphs.clustering.settings import Settings
 from skfrontier.algos.graphs.clustering.sparsify import sparsify
 from skfrontier.algos.graphs.clustering.spectral import SpectralResult, spectral_cluster
-from skfrontier.algos.graphs.clustering.update import apply_edges
+from skfrontier.algos.graphs.clustering.update import MOVES, apply_edges
 
 _FULL_SOLVE_INITS = 3
 _SPARSE_RIDGE = 0.25
@@ -70,6 +70,10 @@ class ClusterReport:
         How much larger the chosen eigengap is than the next, as a share; NaN for a given number.
     runner_up : int
         Number of clusters that the next gap speaks for.
+    drift : float
+        Weight changed since the full solve before (both ends), over the volume that there was then.
+    moved : float
+        Moves by votes since then, over the vertices with an edge that there were.
     seconds : float
         Wall time.
     """
@@ -85,6 +89,8 @@ class ClusterReport:
     regularization: float = 0.0
     gap_margin: float = np.nan
     runner_up: int = 0
+    drift: float = 0.0
+    moved: float = 0.0
     seconds: float = 0.0
 
 
@@ -159,6 +165,7 @@ class Hierarchy:
         self.report: ClusterReport | None = None
         self._settled: Settings | None = None
         self._volume_then = 0.0
+        self._moves_then = self._live_then = 0
         self._changed_weight = 0.0
         self._ridge = 0.0
 
@@ -178,6 +185,14 @@ class Hierarchy:
         if self._volume_then == 0:
             return np.inf
         return 2 * self._changed_weight / self._volume_then
+
+    @property
+    def moved(self) -> float:
+        """Moves by votes since the last full solve, over the vertices with an edge that there were then.
+
+        Where votes move many, the clusters that they vote by were poor: the graph tells more by now.
+        """
+        return (int(self.tally[MOVES]) - self._moves_then) / max(self._live_then, 1)
 
     @property
     def n_maintained(self) -> int:
@@ -275,10 +290,12 @@ class Hierarchy:
         begin = time.perf_counter()
         rng = check_generator(random_state)
         level = self._level_to_solve(full)
+        drift, moved = self.drift, self.moved
         report = self._solve(level, rng)
         self.n_pending = 0
         self._settled = self.settings
-        self.report = replace(report, seconds=time.perf_counter() - begin)
+        seconds = time.perf_counter() - begin
+        self.report = replace(report, drift=drift, moved=moved, seconds=seconds)
         return self.report
 
     @property
@@ -382,7 +399,8 @@ class Hierarchy:
 
     def _level_to_solve(self, full: bool) -> int:
         settled = self._settled
-        if full or settled is None or self.drift > self.settings.max_drift:
+        drifted = self.drift > self.settings.max_drift or self.moved > self.settings.max_moved
+        if full or settled is None or drifted:
             return 0
         before, now = settled.n_clusters, self.settings.n_clusters
         raised = now is not None and (before is None or now > before)
@@ -417,6 +435,8 @@ class Hierarchy:
         if level == 0:
             self._volume_then = float(volume.sum())
             self._changed_weight = 0.0
+            self._moves_then = int(self.tally[MOVES])
+            self._live_then = int(live.sum())
             self._log.mark_voted()
         named = np.where(labels >= 0, ids[labels], -1) if k else labels
         B = block_weights(A.indptr, A.indices, A.data, named, int(ids.max(initial=-1)) + 1)

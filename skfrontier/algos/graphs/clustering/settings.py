@@ -21,6 +21,7 @@ class Settings:
     budget_scale: float = 1.0
     min_budget: int = 64
     max_drift: float = 1.0
+    max_moved: float = 0.08
     regularization: Any = "auto"
     refine_rate: float | None = 0.1
     sparsify: Any = "auto"
@@ -52,6 +53,7 @@ class Settings:
             ),
             min_budget=check_count(self.min_budget, "min_budget", 0, 2**30),
             max_drift=check_interval(self.max_drift, "max_drift", 0, np.inf),
+            max_moved=check_interval(self.max_moved, "max_moved", 0, np.inf),
             regularization=_auto_or_number(ridge, "regularization"),
             refine_rate=(
                 None

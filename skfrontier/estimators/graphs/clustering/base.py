@@ -65,7 +65,7 @@ class HierarchyClustering(ClusterMixin, BaseEstimator):
         report = self._report("last_query_")
         names = (
             "level", "n_nodes", "n_entries", "rebuilt", "regularization", "gap_margin", "runner_up",
-            "seconds",
+            "drift", "moved", "seconds",
         )  # fmt: skip
         return {name: getattr(report, name) for name in names}
 

@@ -41,6 +41,9 @@ class DynamicSpectralClustering(HierarchyClustering):
     max_drift : float, default=1.0
         The graph itself is clustered again once the weight changed since the last time (counted at both
         ends) is more than this share of the volume then.
+    max_moved : float, default=0.08
+        So it is once votes have moved more than this share of its vertices: near the threshold of
+        detection the clusters that they vote by were poor, and the graph tells more by now.
     regularization : 'auto' or float, default='auto'
         What is added to each degree, as a share of the mean degree. 'auto': 0.25 for sparse graphs with
         a fringe of vertices of low degree, which else become clusters; 0 for others.
@@ -77,7 +80,8 @@ class DynamicSpectralClustering(HierarchyClustering):
     gap_margin_ : float
         By what share the chosen eigengap beats the next one; NaN for a given number of clusters.
     last_query_ : dict
-        Level, nodes, entries, rebuilt levels, regularisation, eigengap and seconds.
+        Level, nodes, entries, rebuilt levels, regularisation, eigengap, what had changed since the full
+        solve before (``drift``, ``moved``), and seconds.
     levels_ : list of dict
         Nodes, entries, pulled vertices, budget and staleness of each level now.
     n_vertices_, n_edges_, n_pending_, n_updates_ : int
@@ -135,6 +139,7 @@ class DynamicSpectralClustering(HierarchyClustering):
         budget_scale=1.0,
         min_budget=64,
         max_drift=1.0,
+        max_moved=0.08,
         regularization="auto",
         refine_rate=0.1,
         sparsify="auto",
@@ -154,6 +159,7 @@ class DynamicSpectralClustering(HierarchyClustering):
         self.budget_scale = budget_scale
         self.min_budget = min_budget
         self.max_drift = max_drift
+        self.max_moved = max_moved
         self.regularization = regularization
         self.refine_rate = refine_rate
         self.sparsify = sparsify

@@ -46,6 +46,9 @@ class DynamicKNNSpectralClustering(HierarchyClustering):
     max_drift : float, default=1.0
         The graph itself is clustered again once the weight changed since the last time (counted at both
         ends) is more than this share of the volume then.
+    max_moved : float, default=0.08
+        So it is once votes have moved more than this share of its vertices: near the threshold of
+        detection the clusters that they vote by were poor, and the graph tells more by now.
     regularization : 'auto' or float, default='auto'
         What is added to each degree, as a share of the mean degree. 'auto': 0.25 for sparse graphs with
         a fringe of vertices of low degree, which else become clusters; 0 for others.
@@ -112,6 +115,7 @@ class DynamicKNNSpectralClustering(HierarchyClustering):
         budget_scale=1.0,
         min_budget=64,
         max_drift=1.0,
+        max_moved=0.08,
         regularization="auto",
         refine_rate=0.1,
         sparsify="auto",
@@ -133,6 +137,7 @@ class DynamicKNNSpectralClustering(HierarchyClustering):
         self.budget_scale = budget_scale
         self.min_budget = min_budget
         self.max_drift = max_drift
+        self.max_moved = max_moved
         self.regularization = regularization
         self.refine_rate = refine_rate
         self.sparsify = sparsify
