@@ -100,7 +100,7 @@ class HierarchyClustering(ClusterMixin, BaseEstimator):
 
         Returns
         -------
-        csr matrix of shape (n_vertices_, n_vertices_)
+        csr matrix of shape (n_vertices, n_vertices)
         """
         check_is_fitted(self)
         return self._hierarchy.adjacency()

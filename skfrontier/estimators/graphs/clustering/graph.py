@@ -67,13 +67,13 @@ class DynamicSpectralClustering(HierarchyClustering):
 
     Attributes
     ----------
-    labels_ : int64 array of shape (n_vertices_,)
+    labels_ : int64 array of shape (n_vertices,)
         Labels by the last query, and the votes since; -1 where a vertex has no edge or was born later.
     n_clusters_ : int
         Number of clusters.
-    cluster_ids_ : int array of shape (n_clusters_,)
+    cluster_ids_ : int array of shape (n_clusters,)
         Their labels, ascending.
-    conductances_ : array of shape (n_clusters_,)
+    conductances_ : array of shape (n_clusters,)
         Cut over volume of each, exact at the time of the query.
     eigenvalues_ : array
         Smallest eigenvalues of the level that was clustered.
