@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 from scipy import ndimage
+from sklearn.cluster import SpectralClustering
 from sklearn.datasets import load_digits
-from sklearn.metrics import pairwise_distances_argmin_min
+from sklearn.metrics import adjusted_rand_score, pairwise_distances_argmin_min
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.semi_supervised import LabelPropagation
 from sklearn.tree import DecisionTreeClassifier
 
 from skfrontier.algos import best_switching_loss, chamfer_distance
-from skfrontier.datasets import load_hares, make_model_selection_bandit
+from skfrontier.datasets import load_hares, make_knn_stream, make_model_selection_bandit
 from skfrontier.estimators import (
     UCB1,
+    DynamicSpectralClustering,
     SignedLabelPropagation,
     StaticDynamicBandit,
     TruncatedBooleanProduct,
@@ -120,8 +122,34 @@ def propagation() -> None:
         print(f"  {name:<14}{hits:.1%} of the others right: {again:.2f} s")
 
 
+def clustering() -> None:
+    """Which digits belong together, while more of them come in?"""
+    stream = make_knn_stream(
+        *load_digits(return_X_y=True), batch=100, order="random", random_state=0
+    )
+    print(f"Clustering: neighbour graph of digits, 100 more in each of {len(stream)} steps")
+
+    def follow() -> Any:
+        model = DynamicSpectralClustering(n_clusters=10, random_state=0).fit(stream.adjacency)
+        for edges, truth in stream:
+            labels = model.partial_fit(edges, n_vertices=len(truth)).query()
+        return model, adjusted_rand_score(truth, labels)
+
+    _, first = seconds(follow)
+    (model, score), again = seconds(follow)
+    A = model.adjacency()
+    peer = SpectralClustering(10, affinity="precomputed", random_state=0)
+    labels, refit = seconds(lambda: peer.fit_predict(A))
+    peer_score = adjusted_rand_score(stream.steps[-1].labels, labels)
+    print(
+        f"  all steps     adjusted Rand index {score:.2f}: {again:.2f} s (first call {first:.2f} s)"
+    )
+    print(f"  scikit-learn  {peer_score:.2f}: {refit:.2f} s for the last step alone")
+
+
 if __name__ == "__main__":
     chamfer()
     bandits()
     truncated_boolean()
     propagation()
+    clustering()

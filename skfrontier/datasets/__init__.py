@@ -17,6 +17,16 @@ from skfrontier.datasets.geometry.chamfer import (
     make_chamfer_pair,
     make_superquadrics,
 )
+from skfrontier.datasets.graphs.clustering import (
+    Contacts,
+    GraphStep,
+    GraphStream,
+    fetch_high_school,
+    fetch_primary_school,
+    make_evolving_sbm,
+    make_knn_stream,
+    make_sbm_edges,
+)
 from skfrontier.datasets.graphs.propagation import (
     fetch_bitcoin_alpha,
     fetch_bitcoin_otc,
@@ -36,17 +46,22 @@ from skfrontier.datasets.statistics.capture_histories import load_hares, load_li
 from skfrontier.datasets.statistics.truncated_boolean import make_truncated_boolean
 
 __all__ = [
+    "Contacts",
+    "GraphStep",
+    "GraphStream",
     "WithdrawingAdversary",
     "fetch_bitcoin_alpha",
     "fetch_bitcoin_otc",
     "fetch_cloister",
     "fetch_congress",
     "fetch_epinions",
+    "fetch_high_school",
     "fetch_highland_tribes",
     "fetch_modelnet10",
     "fetch_open_bandit",
     "fetch_pabulib",
     "fetch_preflib_nominations",
+    "fetch_primary_school",
     "fetch_sampson",
     "fetch_slashdot",
     "fetch_twitter_referendum",
@@ -59,8 +74,11 @@ __all__ = [
     "make_chamfer_pair",
     "make_classification_bandit",
     "make_drifting_bandit",
+    "make_evolving_sbm",
     "make_hidden_window_bandit",
+    "make_knn_stream",
     "make_model_selection_bandit",
+    "make_sbm_edges",
     "make_signed_communities",
     "make_signed_random",
     "make_superquadrics",

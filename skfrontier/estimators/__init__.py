@@ -23,6 +23,11 @@ from skfrontier.estimators.geometry.chamfer import (
     ChamferTransformer,
     TwoPassChamfer,
 )
+from skfrontier.estimators.graphs.clustering import (
+    DynamicKNNSpectralClustering,
+    DynamicSpectralClustering,
+    UnclearGapWarning,
+)
 from skfrontier.estimators.graphs.propagation import (
     LabelPropagationOperator,
     SignedLabelPropagation,
@@ -45,6 +50,8 @@ __all__ = [
     "ChamferTransformer",
     "CorralBandit",
     "DiscountedUCB",
+    "DynamicKNNSpectralClustering",
+    "DynamicSpectralClustering",
     "Exp3",
     "Exp3IX",
     "Exp3P",
@@ -64,4 +71,5 @@ __all__ = [
     "TruncatedLogisticRegression",
     "TsallisINF",
     "TwoPassChamfer",
+    "UnclearGapWarning",
 ]
