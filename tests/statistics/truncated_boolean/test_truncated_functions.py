@@ -542,3 +542,25 @@ def test_variables_without_a_common_clause_do_not_interact():
     found = {tuple(pair) for pair in pairs[interacting(S.pair_counts(X, pairs))].tolist()}
     assert found <= claimed
     assert found
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(-1, 3))
+def test_exact_moments_with_extreme_logits(seed, exponent):
+    """Logits of hundreds, for and against the set: nothing underflows, and 1 - p is not rounded away."""
+    rng = np.random.default_rng(seed)
+    n = 7
+    z = rng.normal(size=n) * 10**exponent
+    counts = rng.choice(n + 1, rng.integers(1, 4), replace=False).tolist()
+    for S in (
+        Cardinality(counts),
+        Halfspaces(rng.integers(-5, 9, n), int(rng.integers(0, 10))),
+    ):
+        points = S.enumerate(n)
+        scores = points @ z
+        log_sum = logsumexp(scores)
+        np.testing.assert_allclose(
+            S.log_mass(z), log_sum - np.logaddexp(0, z).sum(), rtol=1e-9, atol=1e-9
+        )
+        np.testing.assert_allclose(S.mean(z), np.exp(scores - log_sum) @ points, atol=1e-8)
+        assert S.contains(S.sample_exact(z, 20, 0)).all()
