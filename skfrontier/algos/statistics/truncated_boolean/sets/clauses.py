@@ -2,11 +2,12 @@
 
 import itertools
 import numbers
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import check_count
 from skfrontier.algos.statistics.truncated_boolean.rows import dense_chunks
 from skfrontier.algos.statistics.truncated_boolean.sets.base import (
@@ -33,6 +34,10 @@ class _Formula(TruncationSet):
     _groups: Groups
 
     def __init__(self, literals: Any, n_features: int | None):
+        if isinstance(literals, str) or not isinstance(literals, Iterable):
+            raise TypeError(
+                f"{self._group_name}s must be a list of lists of integers, got {literals!r}."
+            )
         groups = [_literals(group, self._group_name) for group in literals]
         # x or not x is always true, x and not x never: such a group says nothing.
         groups = [group for group in groups if not any(-v in group for v in group)]
@@ -170,13 +175,17 @@ class DNF(_Formula):
 
 
 def _literals(group: Any, name: str) -> list[int]:
-    literals = sorted(set(group))
+    if isinstance(group, str) or not isinstance(group, Iterable):
+        raise TypeError(
+            f"a {name} must be a list of integers, as in [[1, -2], [3]], got {group!r}."
+        )
+    literals = list(group)
     if not literals:
         raise ValueError(f"a {name} must not be empty.")
     for v in literals:
         if isinstance(v, bool | np.bool_) or not isinstance(v, numbers.Integral) or v == 0:
             raise ValueError(f"literals must be integers other than zero, got {v!r}.")
-    return [int(v) for v in literals]
+    return sorted({int(v) for v in literals})
 
 
 def _flat(groups: list[list[int]], n_features: int) -> Groups:
@@ -210,7 +219,7 @@ def _satisfies(X, starts, variables, signs):
     return inside
 
 
-@njit
+@inner
 def _critical(x, g, starts, variables, signs):
     """The only variable that makes the clause true, or -1."""
     only = -1
@@ -247,7 +256,7 @@ def _count_clauses(X, starts, variables, signs, m1, m0):
                 m0[only] -= 1 - X[t, only]
 
 
-@njit
+@inner
 def _corners_of_group(x, g, T, starts, variables, signs):
     """How the group depends on the coordinates T: (value outside, literals inside by coordinate).
 
@@ -296,7 +305,7 @@ def _clause_masks(X, subsets, starts, variables, signs, group_starts, groups):
     return masks
 
 
-@njit
+@inner
 def _false_literals(x, g, starts, variables, signs):
     """Number of false literals of the term, at most 2, and the last variable among them."""
     count = 0

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import check_generator
 from skfrontier.algos.statistics.truncated_boolean.enumeration import ExponentialFamily
 from skfrontier.algos.statistics.truncated_boolean.rows import binary_rows, dense
@@ -94,7 +94,7 @@ def _zobrist_keys(n_features: int) -> np.ndarray:
     return check_generator(0).integers(1, 2**63, n_features, dtype=np.uint64)
 
 
-@njit
+@inner
 def _hash(x, keys):
     h = np.uint64(0)
     for i in range(x.shape[0]):
@@ -118,7 +118,7 @@ def _insert(points, keys, table):
     return hashes
 
 
-@njit
+@inner
 def _find(x, h, table, hashes, points):
     last = np.uint64(table.shape[0] - 1)
     slot = h & last
