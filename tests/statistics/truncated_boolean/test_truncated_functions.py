@@ -419,6 +419,53 @@ def test_gibbs_pairs_move_on_a_slice():
         gibbs_truncated(np.ones((1, 6)), z, S)
 
 
+class WithoutClauses(TruncationSet):
+    """A formula that only says which corners are allowed: its sweeps are the general ones."""
+
+    def __init__(self, formula):
+        self.formula = formula
+        self.n_features = formula.n_features
+
+    def _contains(self, X):
+        return self.formula._contains(X)
+
+    def _fibre_masks(self, X, subsets):
+        return self.formula._fibre_masks(X, subsets)
+
+
+@pytest.mark.parametrize("with_pairs", [False, True])
+@pytest.mark.parametrize("general", [False, True])
+def test_gibbs_has_the_law_of_a_formula(general, with_pairs):
+    """Started from the law, every coordinate and every product of two keeps its mean."""
+    n, N = 9, 40_000
+    formula = CNF([[1, 2, -3], [-1, 4], [5, -6, 7], [-7, 8, 9], [2, -9], [-4, -5, 6], [1]], n)
+    S = WithoutClauses(formula) if general else formula
+    z = np.linspace(-1.5, 1.5, n)
+    start = formula.sample_exact(z, N, 0)
+    pairs = all_pairs(n) if with_pairs else None
+    X = gibbs_truncated(start, z, S, pairs=pairs, n_sweeps=6, random_state=1)
+    assert formula.contains(X).all()
+    assert (start != X).any(axis=1).mean() > 0.9
+    points = formula.enumerate(n)
+    p = np.exp(points @ z)
+    products = (points.T * (p / p.sum())) @ points  # (i, i) is the mean of coordinate i
+    found = X.T.astype(float) @ X / N
+    error = np.abs(found - products) / np.sqrt(np.maximum(products * (1 - products), 1e-12) / N)
+    assert error[products < 1 - 1e-9].max() < 4.5
+
+
+def test_gibbs_on_a_formula_reaches_its_law_from_one_row():
+    formula = make_truncation("cnf", 10, random_state=3)
+    z = np.linspace(-1, 1, 10)
+    points = formula.enumerate(10)
+    start = np.repeat(points[:1], 20_000, axis=0)
+    X = gibbs_truncated(start, z, formula, pairs=all_pairs(10), n_sweeps=40, random_state=0)
+    assert np.abs(X.mean(axis=0) - formula.mean(z)).max() < 4.5 * 0.5 / 20_000**0.5
+    again = gibbs_truncated(start, z, formula, pairs=all_pairs(10), n_sweeps=40, random_state=0)
+    np.testing.assert_array_equal(X, again)
+    assert (start == points[0]).all()
+
+
 def test_counts_do_not_depend_on_chunks(monkeypatch):
     from skfrontier.algos.statistics.truncated_boolean import rows
 
