@@ -311,7 +311,7 @@ def _formula_case(n: int, n_samples: int, long: bool) -> Case:
             Contender("optimal", fit("optimal"), error=loss, note="error: information not used"),
             Contender("flips", fit("flips"), error=loss),
             Contender(
-                "flips again",
+                "flips, calibration",
                 fit("flips"),
                 error=surplus,
                 note="error: squared error over variance, 1 if the rows have the law",

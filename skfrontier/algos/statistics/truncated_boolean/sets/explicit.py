@@ -76,8 +76,7 @@ class ExplicitSet(TruncationSet):
 
     def neighbours(self, i: int) -> np.ndarray:
         """Index of each point's copy with coordinate ``i`` flipped, -1 where that is no point."""
-        found = _find_changed(self.points, np.array([[i]], np.int64), *self._lookup)[:, 0]
-        return np.where(self.points[:, i] == 1, found[:, 0], found[:, 1])
+        return _find_flipped(i, *self._lookup)
 
     @property
     def _lookup(self) -> tuple[np.ndarray, ...]:
@@ -157,6 +156,32 @@ def _find_changed(X, subsets, keys, table, hashes, points):
                 found[t, e, c] = _find(x, changed, table, hashes, points)
             for a in range(size):
                 x[subsets[e, a]] = X[t, subsets[e, a]]
+    return found
+
+
+@inner
+def _is_hash(h, table, hashes):
+    last = np.uint64(table.shape[0] - 1)
+    slot = h & last
+    while table[slot] >= 0:
+        if hashes[table[slot]] == h:
+            return True
+        slot = (slot + np.uint64(1)) & last
+    return False
+
+
+@njit
+def _find_flipped(i, keys, table, hashes, points):
+    """Index of every point with coordinate i flipped; only points with a neighbour are read."""
+    found = np.full(points.shape[0], -1, np.int64)
+    x = np.empty(points.shape[1], np.uint8)
+    for p in range(points.shape[0]):
+        h = hashes[p] ^ keys[i]
+        if _is_hash(h, table, hashes):
+            for j in range(x.shape[0]):
+                x[j] = points[p, j]
+            x[i] ^= 1
+            found[p] = _find(x, h, table, hashes, points)
     return found
 
 
