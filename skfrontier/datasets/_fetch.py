@@ -1,5 +1,6 @@
 """Downloads: one cache folder, one hash check, one clear message when offline."""
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,14 @@ def fetch_file(
     advice = f"Download {url} by hand and put it at {target}, or set SKFRONTIER_DATA to its folder."
     if not download_if_missing:
         raise OSError(f"{target} is missing and download_if_missing=False. {advice}")
+    missing = [folder for folder in target.parents if not folder.exists()]
     try:
         pooch.retrieve(url, known_hash=known_hash, fname=target.name, path=target.parent)
-    except OSError as error:  # requests' errors are OSErrors
-        raise OSError(f"cannot download {url}: {error}. {advice}") from error
+    except BaseException as error:
+        for folder in missing:  # the innermost first; one that holds something stays
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        if isinstance(error, OSError):  # requests' errors are OSErrors
+            raise OSError(f"cannot download {url}: {error}. {advice}") from error
+        raise
     return target

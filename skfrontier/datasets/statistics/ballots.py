@@ -1,5 +1,6 @@
 """Approval ballots with limits: files of PrefLib and Pabulib."""
 
+import csv
 import re
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,8 @@ def fetch_pabulib(
     Ballots outside the limits, which some files hold, are kept: filter with ``truncation.contains``. No
     hash is pinned, since the collection is revised.
     """
+    if not isinstance(name, str | Path) or not str(name):
+        raise TypeError(f"name must be the name or the path of a file, got {name!r}.")
     path = Path(name)
     if not path.is_file():
         if path.suffix or len(path.parts) > 1:
@@ -197,8 +200,9 @@ def _pabulib_sections(path: Path) -> dict[str, list[dict[str, str]]]:
     sections: dict[str, list[dict[str, str]]] = {}
     columns: list[str] | None = None
     current = ""
-    for line in path.read_text(encoding="utf-8-sig").splitlines():
-        fields = [field.strip() for field in line.split(";")]
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    for row in csv.reader(lines, delimiter=";"):  # names with a semicolon stand in quotes
+        fields = [field.strip() for field in row] or [""]
         if fields[0].upper() in ("META", "PROJECTS", "VOTES") and len(fields) == 1:
             current, columns = fields[0].upper(), None
             sections[current] = []

@@ -14,6 +14,7 @@ from skfrontier.algos._validation import (
     check_interval,
 )
 from skfrontier.algos.statistics.truncated_boolean.sampling import rejection_sample
+from skfrontier.algos.statistics.truncated_boolean.sets import EmpiricalSupport, as_truncation
 
 _MAX_DRAWS = 10_000_000
 _ALPHA_LIMIT = 16
@@ -39,8 +40,8 @@ def make_truncated_boolean(
         Number of rows.
     n_features : int
         Number of bits.
-    truncation : TruncationSet
-        The set.
+    truncation : TruncationSet, None, str, callable or array-like
+        The set, see `skfrontier.algos.as_truncation`; it must be known.
     z : array-like of shape (n_features,), optional
         Logits; None: drawn by ``z_law``.
     width : float, default=1.0
@@ -90,6 +91,9 @@ def make_truncated_boolean(
     if z.shape != (n,):
         raise ValueError(f"z must have shape ({n},), got {z.shape}.")
     check_finite(z, "z")
+    truncation = as_truncation(truncation, n)
+    if isinstance(truncation, EmpiricalSupport):
+        raise ValueError("truncation must be a known set to draw from; 'support' is not.")
     exact = truncation.is_exact(n)
     if method == "exact" and not exact:
         raise ValueError(f"method='exact' is not available for {truncation!r} with {n} features.")

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from set_families import brute_flips, brute_masks, brute_pair_counts, members, with_explicit
 
-from skfrontier.algos import Cardinality, FullCube, MembershipOracle, pack_bits
+from skfrontier.algos import Cardinality, ExplicitSet, FullCube, MembershipOracle, pack_bits
 
 N_FEATURES = 24
 FAMILIES = list(with_explicit(N_FEATURES, np.random.default_rng(0)))
@@ -86,3 +86,13 @@ def test_packed_rows_are_refused_where_they_cannot_be_counted():
         Cardinality(min=1).flip_counts(packed, [1, 1])
     with pytest.raises(TypeError, match="PackedBits"):
         MembershipOracle(lambda X: X[:, 0] >= 0).flip_counts(packed)
+
+
+def test_neighbours_of_points():
+    rng = np.random.default_rng(0)
+    for n in (1, 3, 7):
+        S = ExplicitSet((rng.random((60, n)) < 0.5).astype(np.uint8))
+        for i in range(n):
+            flipped = S.points.copy()
+            flipped[:, i] ^= 1
+            np.testing.assert_array_equal(S.neighbours(i), S.find(flipped))

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from skfrontier.algos import Cardinality, Intersection, MembershipOracle, make_truncation
+from skfrontier.algos import (
+    Cardinality,
+    Intersection,
+    MembershipOracle,
+    as_truncation,
+    make_truncation,
+)
 from skfrontier.datasets import (
     fetch_pabulib,
     fetch_preflib_nominations,
@@ -157,3 +163,41 @@ def test_real_nominations():
     assert data["ballots"].shape[1] == 921
     assert data["counts"].sum() == 18_202
     assert data["truncation"].contains(data["ballots"]).all()
+
+
+def test_a_failed_download_leaves_no_folder(tmp_path, monkeypatch):
+    def refused(url, known_hash, fname, path):
+        path.mkdir(parents=True, exist_ok=True)
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr("pooch.retrieve", refused)
+    with pytest.raises(OSError, match="no route"):
+        fetch_pabulib("nowhere", data_home=tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
+    (tmp_path / "kept").mkdir()
+    with pytest.raises(OSError, match="no route"):
+        fetch_preflib_nominations(7, data_home=tmp_path / "kept")
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_quoted_names_may_hold_semicolons(tmp_path):
+    path = tmp_path / "quoted.pb"
+    path.write_text(BUDGET.replace("Park", '"Park; and pond"'))
+    assert fetch_pabulib(path)["names"][0] == "Park; and pond"
+    with pytest.raises(TypeError, match="name must"):
+        fetch_pabulib("")
+
+
+@pytest.mark.parametrize(
+    "given", ["nonempty", None, lambda X: X[:, 0] == 1, [[0, 1, 1], [1, 1, 0]]]
+)
+def test_generator_takes_what_estimators_take(given):
+    X = make_truncated_boolean(50, 3, truncation=given, random_state=0)
+    assert as_truncation(given, 3).contains(X).all()
+
+
+def test_generator_needs_a_known_set():
+    with pytest.raises(ValueError, match="known set"):
+        make_truncated_boolean(5, 3, truncation="support")
+    with pytest.raises(ValueError, match="3 features"):
+        make_truncated_boolean(5, 3, truncation=make_truncation("cnf", 4, random_state=0))

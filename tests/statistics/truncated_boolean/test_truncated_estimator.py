@@ -585,3 +585,117 @@ def test_constructors_refuse_empty_and_wrong_sets():
         MembershipOracle(3)
     assert CNF([[1, -1], [2, 3]]).n_groups == 1
     assert len(ExplicitSet([[0, 1], [0, 1]]).points) == 1
+
+
+def test_an_unknown_set_never_streams():
+    """The rows of a fit are not the set: counting on them would be biased without a word."""
+    X = np.repeat(load_hares(), 3, axis=0)
+    model = TruncatedBooleanProduct("support", unidentified="ignore").fit(X)
+    before = pickle.dumps(vars(model))
+    with pytest.raises(ValueError, match="unknown set"):
+        model.partial_fit(X)
+    assert pickle.dumps(vars(model)) == before
+
+
+@pytest.mark.parametrize("change", [{"truncation": Cardinality(min=1)}, {"binarize": 0.5}])
+def test_rows_are_read_the_same_way_in_a_stream(change):
+    X = load_hares()
+    model = TruncatedBooleanProduct("nonempty").partial_fit(X)
+    model = pickle.loads(pickle.dumps(model)).set_params(smoothing=0.0)
+    model.partial_fit(X)  # the counts do not depend on the smoothing
+    assert model.n_samples_seen_ == 136
+    model.set_params(**change)
+    before = pickle.dumps(vars(model))
+    with pytest.raises(ValueError, match=next(iter(change))):
+        model.partial_fit(X)
+    assert pickle.dumps(vars(model)) == before
+
+
+@pytest.mark.parametrize("truncation", [Cardinality(min=1), [[0, 1], [1, 1], [1, 0]], None])
+def test_a_stream_continues_after_pickling(truncation):
+    X = np.array([[0, 1], [1, 1], [1, 0], [1, 1]])
+    model = TruncatedBooleanProduct(truncation).partial_fit(X)
+    again = pickle.loads(pickle.dumps(model)).partial_fit(X)
+    np.testing.assert_array_equal(
+        again.natural_parameters_, model.partial_fit(X).natural_parameters_
+    )
+
+
+def test_population_of_a_tiny_set():
+    S = Cardinality(min=370)
+    X, _, info = make_truncated_boolean(2000, 400, truncation=S, random_state=0, return_params=True)
+    estimate, stderr = TruncatedBooleanProduct(S).fit(X).population_size()
+    relative = stderr / estimate  # the error of the log-mass, as long as that is not small
+    assert 0.1 < relative < np.inf
+    assert abs(np.log(estimate / 2000) + info["log_mass"]) < 4 * relative
+    S = Cardinality(min=1950)
+    X = make_truncated_boolean(3000, 2000, truncation=S, random_state=0)
+    with pytest.raises(ValueError, match="too large"):
+        TruncatedBooleanProduct(S).fit(X).population_size()
+
+
+def test_laws_without_finite_logits_say_so():
+    with pytest.warns(UserWarning, match="infinite"):
+        model = TruncatedBooleanProduct(smoothing=0).fit([[1, 0, 1], [1, 1, 0], [1, 1, 1]])
+    for call in (
+        lambda: model.score_samples([[1, 1, 0]]),
+        model.sample,
+        model.log_mass,
+        model.population_size,
+    ):
+        with pytest.raises(ValueError, match="logit of feature 0 is infinite"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("settings", "truncation"),
+    [
+        ({"moves": "pairs"}, Cardinality(min=4)),
+        ({"moves": 3}, Cardinality(min=4)),
+        ({"moves": [[1, 1, 0, 0, 0, 0, 0]]}, Cardinality(min=4)),
+        ({"method": "mle"}, Cardinality(min=4)),
+    ],
+)
+def test_too_few_steps_are_reported(settings, truncation):
+    X = make_truncated_boolean(500, 7, truncation=truncation, width=2, random_state=0)
+    options = {"truncation": truncation, "unidentified": "ignore", **settings}
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        TruncatedBooleanProduct(**options, max_iter=1).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TruncatedBooleanProduct(**options).fit(X)
+
+
+def test_pairs_that_are_tested_reach_all_features():
+    """A random part of the pairs, not the first ones of a sorted list."""
+    X = make_truncated_boolean(5000, 120, truncation=None, random_state=0)
+    model = TruncatedBooleanProduct(covariance="diagonal").fit(X)
+    pairs = model._test_pairs(5000)
+    assert len(pairs) == 300
+    # Of 300 random pairs of 120, a feature is in none with probability 0.7 %.
+    assert len(np.unique(pairs)) > 110
+    assert abs(pairs[:, 0].mean() - 119 / 3) < 5 * 28 / 300**0.5
+    X[:, 60:] = X[:, 60:61]  # dependence among the later features only
+    assert model.fit(X).gof_test(X, kind="pairs")[1] < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: Cardinality(3), "list of numbers"),
+        (lambda: Cardinality("35"), "list of numbers"),
+        (lambda: CNF(5), "list of lists"),
+        (lambda: CNF([1, 2, -3]), "list of integers"),
+        (lambda: DNF([[1], 2]), "list of integers"),
+        (lambda: TruncatedBooleanProduct(Cardinality).fit([[0, 1]]), "truncation must"),
+    ],
+)
+def test_sets_that_are_written_wrongly(make, match):
+    with pytest.raises(TypeError, match=match):
+        make()
+
+
+def test_literals_of_mixed_types_are_named():
+    with pytest.raises(ValueError, match="None"):
+        CNF([[1, None]])
+    assert CNF(np.array([[1, -2], [2, 3]], np.int8)).n_features == 3

@@ -419,6 +419,53 @@ def test_gibbs_pairs_move_on_a_slice():
         gibbs_truncated(np.ones((1, 6)), z, S)
 
 
+class WithoutClauses(TruncationSet):
+    """A formula that only says which corners are allowed: its sweeps are the general ones."""
+
+    def __init__(self, formula):
+        self.formula = formula
+        self.n_features = formula.n_features
+
+    def _contains(self, X):
+        return self.formula._contains(X)
+
+    def _fibre_masks(self, X, subsets):
+        return self.formula._fibre_masks(X, subsets)
+
+
+@pytest.mark.parametrize("with_pairs", [False, True])
+@pytest.mark.parametrize("general", [False, True])
+def test_gibbs_has_the_law_of_a_formula(general, with_pairs):
+    """Started from the law, every coordinate and every product of two keeps its mean."""
+    n, N = 9, 40_000
+    formula = CNF([[1, 2, -3], [-1, 4], [5, -6, 7], [-7, 8, 9], [2, -9], [-4, -5, 6], [1]], n)
+    S = WithoutClauses(formula) if general else formula
+    z = np.linspace(-1.5, 1.5, n)
+    start = formula.sample_exact(z, N, 0)
+    pairs = all_pairs(n) if with_pairs else None
+    X = gibbs_truncated(start, z, S, pairs=pairs, n_sweeps=6, random_state=1)
+    assert formula.contains(X).all()
+    assert (start != X).any(axis=1).mean() > 0.9
+    points = formula.enumerate(n)
+    p = np.exp(points @ z)
+    products = (points.T * (p / p.sum())) @ points  # (i, i) is the mean of coordinate i
+    found = X.T.astype(float) @ X / N
+    error = np.abs(found - products) / np.sqrt(np.maximum(products * (1 - products), 1e-12) / N)
+    assert error[products < 1 - 1e-9].max() < 4.5
+
+
+def test_gibbs_on_a_formula_reaches_its_law_from_one_row():
+    formula = make_truncation("cnf", 10, random_state=3)
+    z = np.linspace(-1, 1, 10)
+    points = formula.enumerate(10)
+    start = np.repeat(points[:1], 20_000, axis=0)
+    X = gibbs_truncated(start, z, formula, pairs=all_pairs(10), n_sweeps=40, random_state=0)
+    assert np.abs(X.mean(axis=0) - formula.mean(z)).max() < 4.5 * 0.5 / 20_000**0.5
+    again = gibbs_truncated(start, z, formula, pairs=all_pairs(10), n_sweeps=40, random_state=0)
+    np.testing.assert_array_equal(X, again)
+    assert (start == points[0]).all()
+
+
 def test_counts_do_not_depend_on_chunks(monkeypatch):
     from skfrontier.algos.statistics.truncated_boolean import rows
 
@@ -542,3 +589,25 @@ def test_variables_without_a_common_clause_do_not_interact():
     found = {tuple(pair) for pair in pairs[interacting(S.pair_counts(X, pairs))].tolist()}
     assert found <= claimed
     assert found
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(-1, 3))
+def test_exact_moments_with_extreme_logits(seed, exponent):
+    """Logits of hundreds, for and against the set: nothing underflows, and 1 - p is not rounded away."""
+    rng = np.random.default_rng(seed)
+    n = 7
+    z = rng.normal(size=n) * 10**exponent
+    counts = rng.choice(n + 1, rng.integers(1, 4), replace=False).tolist()
+    for S in (
+        Cardinality(counts),
+        Halfspaces(rng.integers(-5, 9, n), int(rng.integers(0, 10))),
+    ):
+        points = S.enumerate(n)
+        scores = points @ z
+        log_sum = logsumexp(scores)
+        np.testing.assert_allclose(
+            S.log_mass(z), log_sum - np.logaddexp(0, z).sum(), rtol=1e-9, atol=1e-9
+        )
+        np.testing.assert_allclose(S.mean(z), np.exp(scores - log_sum) @ points, atol=1e-8)
+        assert S.contains(S.sample_exact(z, 20, 0)).all()

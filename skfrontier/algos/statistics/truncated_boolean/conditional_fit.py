@@ -30,6 +30,7 @@ from skfrontier.algos.statistics.truncated_boolean.enumeration import (
 )
 from skfrontier.algos.statistics.truncated_boolean.fibre_cells import (
     DENSE_LIMIT,
+    PROXIMAL_STEPS,
     Penalty,
     cell_hessian,
     cell_null_space,
@@ -113,6 +114,8 @@ class TruncatedFit:
         Share of the information used, a lower bound of it, or NaN.
     n_iter : int
         Steps of the solver.
+    converged : bool
+        Whether they ended before the most that were allowed.
     """
 
     z: np.ndarray
@@ -123,6 +126,7 @@ class TruncatedFit:
     pairs: np.ndarray
     efficiency: float
     n_iter: int
+    converged: bool = True
 
     @property
     def trace(self) -> float:
@@ -223,7 +227,8 @@ def fit_fibres(
         stderr = np.where(identified, _row_sign_errors(H, chunks, weights, options), np.inf)
     name = {2: "pairs", 3: "triples", 4: "fibres"}[size]
     pairs = subsets if size == 2 else np.zeros((0, 2), np.int64)
-    return TruncatedFit(z, stderr, covariance, Q, name, pairs, np.nan, steps)
+    most = options.max_iter * (PROXIMAL_STEPS if options.l1 > 0 else 1)
+    return TruncatedFit(z, stderr, covariance, Q, name, pairs, np.nan, steps, steps < most)
 
 
 def fit_edges(
@@ -244,9 +249,9 @@ def fit_edges(
     V = sandwich(edge_hessian(d, counts, z, penalty), J, Q)
     stderr = standard_errors(V, identified_coordinates(Q))
     covariance = V if options.full_covariance(n) else None
-    return TruncatedFit(
-        z, stderr, covariance, Q, "masks", np.zeros((0, 2), np.int64), np.nan, steps
-    )
+    no_pairs = np.zeros((0, 2), np.int64)
+    ended = steps < options.max_iter
+    return TruncatedFit(z, stderr, covariance, Q, "masks", no_pairs, np.nan, steps, ended)
 
 
 def optimal_from(

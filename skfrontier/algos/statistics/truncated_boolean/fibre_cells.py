@@ -13,11 +13,12 @@ from scipy import sparse
 from scipy.sparse import linalg as sparse_linalg
 from scipy.special import expit
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.statistics.truncated_boolean.enumeration import cube
 from skfrontier.algos.statistics.truncated_boolean.rows import dense_chunks
 
 DENSE_LIMIT = 2048  # beyond this many coordinates the curvature stays sparse
+PROXIMAL_STEPS = 50  # gradient steps that are allowed for each Newton step that would be
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ def _proximal_gradient(
     rows = np.bincount(cells.subsets.ravel(), totals, len(z)) * size / 4
     step = 1 / (rows.max(initial=0.0) + penalty.smoothing / 2 + penalty.l2 + 1e-12)
     ahead, momentum = z, 1.0
-    for iteration in range(50 * max_iter):
+    for iteration in range(PROXIMAL_STEPS * max_iter):
         _, gradient = _objective(cells, ahead, penalty)
         moved = ahead - step * gradient
         new = np.sign(moved) * np.maximum(np.abs(moved) - step * l1, 0)
@@ -246,10 +247,10 @@ def _proximal_gradient(
         following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         ahead = new + (momentum - 1) / following * (new - z)
         z, momentum = new, following
-    return z, 50 * max_iter
+    return z, PROXIMAL_STEPS * max_iter
 
 
-@njit
+@inner
 def _allowed_weights(T, mask, z, weights):
     """Probabilities of the allowed corners, and log-sum-exp over them."""
     top = -np.inf
@@ -293,7 +294,7 @@ def _loss(subsets, masks, counts, z, gradient):
     return value
 
 
-@njit
+@inner
 def _cell_covariance(T, mask, total, z, weights, block):
     _allowed_weights(T, mask, z, weights)
     size = T.shape[0]

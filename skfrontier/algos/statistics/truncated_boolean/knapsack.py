@@ -50,7 +50,8 @@ class IntegerKnapsack:
         y, lam, table, weights = self._pass(z)
         gain = (np.logaddexp(0, y - lam * self.costs) - np.logaddexp(0, y)).sum()
         log_mass = np.log(table[-1] @ weights) + gain + lam * self.capacity
-        means = _knapsack_means(expit(y - lam * self.costs), self.costs, table, weights)
+        tilted = y - lam * self.costs
+        means = _knapsack_means(expit(tilted), expit(-tilted), self.costs, table, weights)
         return float(log_mass), np.where(self.mirrored, 1 - means, means)
 
     def sample(self, z: np.ndarray, n_samples: int, rng: np.random.Generator) -> np.ndarray:
@@ -70,7 +71,8 @@ class IntegerKnapsack:
         """
         y = np.where(self.mirrored, -z, z)
         lam = self._tilt(y)
-        table = _cost_table(expit(y - lam * self.costs), self.costs, self.capacity)
+        tilted = y - lam * self.costs
+        table = _cost_table(expit(tilted), expit(-tilted), self.costs, self.capacity)
         weights = np.exp(lam * (np.arange(self.capacity + 1) - self.capacity))
         return y, lam, table, weights
 
@@ -82,24 +84,28 @@ class IntegerKnapsack:
 
         if excess(0.0) <= 0:
             return 0.0
-        top = _MAX_TILT / max(1, self.costs[self.costs > 0].min())
+        strongest = _MAX_TILT + float(np.abs(y).max())
+        top = strongest / max(1, self.costs[self.costs > 0].min())
         return float(brentq(excess, 0.0, top)) if excess(top) < 0 else top
 
 
 @njit
-def _cost_table(p, costs, capacity):
-    """Law of the cost of the first i coordinates, costs beyond the capacity left out."""
+def _cost_table(p, q, costs, capacity):
+    """Law of the cost of the first i coordinates, costs beyond the capacity left out.
+
+    ``q`` is 1 - p, which would be 0 where p is nearly 1.
+    """
     table = np.zeros((p.shape[0] + 1, capacity + 1))
     table[0, 0] = 1.0
     for i in range(p.shape[0]):
         for k in range(capacity + 1):
             come = table[i, k - costs[i]] if k >= costs[i] else 0.0
-            table[i + 1, k] = (1 - p[i]) * table[i, k] + p[i] * come
+            table[i + 1, k] = q[i] * table[i, k] + p[i] * come
     return table
 
 
 @njit
-def _knapsack_means(p, costs, table, weights):
+def _knapsack_means(p, q, costs, table, weights):
     n, size = p.shape[0], weights.shape[0]
     after = weights.copy()
     total = 0.0
@@ -111,7 +117,7 @@ def _knapsack_means(p, costs, table, weights):
         for k in range(size):  # ascending: entries above k are still those of step i + 1
             up = after[k + costs[i]] if k + costs[i] < size else 0.0
             one += table[i, k] * up
-            after[k] = (1 - p[i]) * after[k] + p[i] * up
+            after[k] = q[i] * after[k] + p[i] * up
         means[i] = p[i] * one / total
     return means
 

@@ -62,4 +62,5 @@ def fit_likelihood(
     stderr = standard_errors(V, identified_coordinates(Q))
     covariance = V if options.full_covariance(n) else None
     no_pairs = np.zeros((0, 2), np.int64)
-    return TruncatedFit(fit.z, stderr, covariance, Q, "mle", no_pairs, 1.0, fit.n_iter)
+    ended = fit.n_iter < options.max_iter
+    return TruncatedFit(fit.z, stderr, covariance, Q, "mle", no_pairs, 1.0, fit.n_iter, ended)

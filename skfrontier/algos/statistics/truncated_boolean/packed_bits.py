@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.statistics.truncated_boolean.rows import binary_rows, dense, row_slices
 
 
@@ -96,7 +96,7 @@ def _pack(X, start, planes, sums):
         sums[start + t] = total
 
 
-@njit
+@inner
 def _popcount(word):
     # All arithmetic stays in uint64: mixed with int64 it would become float64.
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import as_numbers, check_count, check_finite, check_interval
 from skfrontier.algos.statistics.truncated_boolean.fibre_cells import (
     Penalty,
@@ -185,7 +185,7 @@ def _checked_counts(K: Any, pairs: Any, n_features: Any) -> tuple[np.ndarray, np
     return counts, pairs, n
 
 
-@njit
+@inner
 def _root(parent, sign, i):
     """Root of ``i`` and its sign relative to it, paths compressed."""
     root = i
@@ -204,7 +204,7 @@ def _root(parent, sign, i):
     return root, total
 
 
-@njit
+@inner
 def _unite(parent, sign, full, i, j, relation):
     """Record v_i = relation * v_j."""
     a, s = _root(parent, sign, i)

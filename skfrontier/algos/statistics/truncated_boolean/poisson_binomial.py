@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logsumexp
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import check_count, check_finite, check_generator
 
 _MAX_TILT = 40.0
@@ -120,6 +120,7 @@ class _Run:
     """One pass: bits tilted by ``lam`` and the counts that it stands for."""
 
     p: np.ndarray  # tilted probabilities
+    q: np.ndarray  # 1 - p, which rounds to 0 where p is nearly 1
     lows: np.ndarray  # first count of the band after i bits, i = 0..n
     kept: np.ndarray  # every sqrt(n)-th row of R, with a zero at either end
     last: np.ndarray  # row n
@@ -129,21 +130,21 @@ class _Run:
     @staticmethod
     def of(z: np.ndarray, counts: np.ndarray) -> "_Run":
         lam, centre = _tilt(z, counts)
-        p = expit(z + lam)
+        p, q = expit(z + lam), expit(-z - lam)
         lows, width = _band(p)
-        kept, last = _prefix_rows(p, lows, width)
+        kept, last = _prefix_rows(p, q, lows, width)
         inside = counts[(counts >= lows[-1]) & (counts < lows[-1] + width)]
         weights = np.zeros(width + 2)
         weights[inside - lows[-1] + 1] = np.exp(-lam * (inside - centre))
         softplus_gain = (np.logaddexp(0, z + lam) - np.logaddexp(0, z)).sum()
         with np.errstate(divide="ignore"):
             log_mass = np.log(last @ weights) + softplus_gain - lam * centre
-        return _Run(p, lows, kept, last, weights, float(log_mass))
+        return _Run(p, q, lows, kept, last, weights, float(log_mass))
 
     def mean(self) -> np.ndarray:
         if self.log_mass == -np.inf:
             return np.zeros(len(self.p))
-        return _restricted_means(self.p, self.lows, self.kept, self.last, self.weights)
+        return _restricted_means(self.p, self.q, self.lows, self.kept, self.last, self.weights)
 
     def sample(self, n_samples: int, rng: np.random.Generator) -> np.ndarray:
         law = self.last * self.weights
@@ -153,7 +154,7 @@ class _Run:
         for start in range(0, n_samples, step):
             part = slice(start, min(start + step, n_samples))
             uniforms = rng.random((part.stop - start, len(self.p)))
-            _sample_backwards(self.p, self.lows, self.kept, counts[part], uniforms, X[part])
+            _sample_backwards(self.p, self.q, self.lows, self.kept, counts[part], uniforms, X[part])
         return X
 
 
@@ -200,11 +201,12 @@ def _tilt(z: np.ndarray, counts: np.ndarray) -> tuple[float, int]:
     def excess(lam: float) -> float:
         return float(expit(z + lam).sum() - target)
 
-    if excess(-_MAX_TILT) > 0:
-        return -_MAX_TILT, centre
-    if excess(_MAX_TILT) < 0:
-        return _MAX_TILT, centre
-    return float(brentq(excess, -_MAX_TILT, _MAX_TILT)), centre
+    top = _MAX_TILT + float(np.abs(z).max(initial=0.0))  # even against the strongest logits
+    if excess(-top) > 0:
+        return -top, centre
+    if excess(top) < 0:
+        return top, centre
+    return float(brentq(excess, -top, top)), centre
 
 
 def _band(p: np.ndarray) -> tuple[np.ndarray, int]:
@@ -218,15 +220,15 @@ def _band(p: np.ndarray) -> tuple[np.ndarray, int]:
     return lows, int((highs - lows).max()) + 1
 
 
-@njit
-def _step(before, p, shift, after):
+@inner
+def _step(before, p, q, shift, after):
     """Law of the sum with one more bit; ``shift`` is how much its band starts later."""
     for a in range(1, before.shape[0] - 1):
-        after[a] = (1 - p) * before[a + shift] + p * before[a + shift - 1]
+        after[a] = q * before[a + shift] + p * before[a + shift - 1]
 
 
 @njit
-def _prefix_rows(p, lows, width):
+def _prefix_rows(p, q, lows, width):
     """Every sqrt(n)-th row of the table, and the last one."""
     n = p.shape[0]
     stride = int(np.sqrt(n)) + 1
@@ -238,13 +240,13 @@ def _prefix_rows(p, lows, width):
         if i % stride == 0:
             for a in range(width + 2):
                 kept[i // stride, a] = row[a]
-        _step(row, p[i], lows[i + 1] - lows[i], following)
+        _step(row, p[i], q[i], lows[i + 1] - lows[i], following)
         row, following = following, row
     return kept, row
 
 
-@njit
-def _rows_from(kept, block, p, lows, rows):
+@inner
+def _rows_from(kept, block, p, q, lows, rows):
     """Rows of the table from a kept one up to and including the next; returns the first index and number."""
     n = p.shape[0]
     stride = int(np.sqrt(n)) + 1
@@ -253,12 +255,14 @@ def _rows_from(kept, block, p, lows, rows):
     for a in range(kept.shape[1]):
         rows[0, a] = kept[block, a]
     for j in range(count):
-        _step(rows[j], p[first + j], lows[first + j + 1] - lows[first + j], rows[j + 1])
+        _step(
+            rows[j], p[first + j], q[first + j], lows[first + j + 1] - lows[first + j], rows[j + 1]
+        )
     return first, count
 
 
 @njit
-def _restricted_means(p, lows, kept, last, weights):
+def _restricted_means(p, q, lows, kept, last, weights):
     size = weights.shape[0]
     rows = np.zeros((int(np.sqrt(p.shape[0])) + 2, size))
     after = weights.copy()
@@ -268,7 +272,7 @@ def _restricted_means(p, lows, kept, last, weights):
         total += last[a] * weights[a]
     means = np.empty(p.shape[0])
     for block in range(kept.shape[0] - 1, -1, -1):
-        first, count = _rows_from(kept, block, p, lows, rows)
+        first, count = _rows_from(kept, block, p, q, lows, rows)
         for j in range(count - 1, -1, -1):
             i = first + j
             shift = lows[i + 1] - lows[i]
@@ -276,18 +280,18 @@ def _restricted_means(p, lows, kept, last, weights):
             for a in range(1, size - 1):
                 up = after[a - shift + 1]
                 one += rows[j, a] * up
-                before[a] = (1 - p[i]) * after[a - shift] + p[i] * up
+                before[a] = q[i] * after[a - shift] + p[i] * up
             means[i] = p[i] * one / total
             before, after = after, before
     return means
 
 
 @njit
-def _sample_backwards(p, lows, kept, counts, uniforms, X):
+def _sample_backwards(p, q, lows, kept, counts, uniforms, X):
     rows = np.zeros((int(np.sqrt(p.shape[0])) + 2, kept.shape[1]))
     left = counts.copy()  # ones that the bits still to be drawn must have
     for block in range(kept.shape[0] - 1, -1, -1):
-        first, count = _rows_from(kept, block, p, lows, rows)
+        first, count = _rows_from(kept, block, p, q, lows, rows)
         for t in range(counts.shape[0]):
             k = left[t]
             for j in range(count - 1, -1, -1):

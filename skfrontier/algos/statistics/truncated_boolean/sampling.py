@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from skfrontier.algos._numba import njit
 from skfrontier.algos._validation import check_count, check_finite, check_generator
 from skfrontier.algos.statistics.truncated_boolean.fibre_cells import corner_weights
 from skfrontier.algos.statistics.truncated_boolean.rows import binary_rows, dense
@@ -51,6 +50,9 @@ def gibbs_truncated(
 
     Notes
     -----
+    Redrawing a coordinate costs as much as asking whether it can be flipped; on a `CNF` no more than reading
+    its clauses, since the true literals of every clause are counted along the chain.
+
     The restricted law is stationary; how fast it is reached is not known in general, and where the moves do
     not connect the set, the shares of its parts stay those of the start.
 
@@ -95,10 +97,8 @@ def _sweep(
     """Redraw bits and pairs of the rows in place, in random order."""
     for _ in range(n_sweeps):
         for subsets, weights in blocks:
-            for e in rng.permutation(len(subsets)):
-                T = subsets[e : e + 1]
-                masks = truncation._fibre_masks(X, T)[:, 0]
-                _redraw(X, masks, T[0], weights[e], rng.random(len(X)))
+            order = rng.permutation(len(subsets))
+            truncation._redraw(X, subsets, weights, order, rng)
 
 
 class Rejection(NamedTuple):
@@ -128,25 +128,3 @@ def rejection_sample(
         accepted += len(rows)
         draws += count
     return Rejection(np.concatenate(found)[:n_samples], draws, accepted / max(draws, 1))
-
-
-@njit
-def _redraw(X, masks, T, weights, uniforms):
-    """Draw the corner of each row among the allowed ones."""
-    for t in range(X.shape[0]):
-        total = 0.0
-        for c in range(weights.shape[0]):
-            if (masks[t] >> c) & 1:
-                total += weights[c]
-        if total == 0.0:
-            continue
-        left = uniforms[t] * total
-        chosen = -1
-        for c in range(weights.shape[0]):
-            if (masks[t] >> c) & 1:
-                chosen = c
-                left -= weights[c]
-                if left < 0:
-                    break
-        for a in range(T.shape[0]):
-            X[t, T[a]] = (chosen >> a) & 1

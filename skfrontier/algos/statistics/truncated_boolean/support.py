@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import check_interval
 from skfrontier.algos.statistics.truncated_boolean.rows import (
     binary_rows,
@@ -119,7 +119,7 @@ def truncated_binomial(m, theta):
     return (m - mean if theta > 0 else mean), variance
 
 
-@njit
+@inner
 def _score(m, how_many, theta):
     mean = 0.0
     variance = 0.0

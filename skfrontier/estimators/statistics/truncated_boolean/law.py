@@ -18,7 +18,7 @@ from skfrontier.algos.statistics.truncated_boolean.fit_tests import FitTest, pai
 from skfrontier.algos.statistics.truncated_boolean.flips import exact_interval
 from skfrontier.algos.statistics.truncated_boolean.importance import importance_log_mass
 from skfrontier.algos.statistics.truncated_boolean.sampling import gibbs_truncated, rejection_sample
-from skfrontier.algos.statistics.truncated_boolean.sets.base import all_pairs
+from skfrontier.algos.statistics.truncated_boolean.sets.base import all_pairs, distinct_pairs
 from skfrontier.estimators.statistics.truncated_boolean.input import (
     read_rows,
     read_weights,
@@ -28,6 +28,7 @@ from skfrontier.estimators.statistics.truncated_boolean.input import (
 _LEAST_ESS = 50.0
 _REJECTION_LOG_MASS = np.log(1e-3)
 _MAX_TEST_PAIRS = 300
+_LEAST_LOG_MASS = -600.0  # sizes beyond exp(600) leave no room for their errors
 
 
 class FittedLaw(BaseEstimator):
@@ -45,9 +46,8 @@ class FittedLaw(BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
+        z = self._finite_logits()
         rows = read_rows(self, X, self.binarize, reset=False)
-        z = self.natural_parameters_
         normaliser = self.log_mass()[0] + np.logaddexp(0, z).sum()
         return np.where(self.truncation_.contains(rows), rows @ z - normaliser, -np.inf)
 
@@ -100,11 +100,10 @@ class FittedLaw(BaseEstimator):
         Gibbs rows are approximate: the law is stationary, and the start at rows of the data gives parts of
         the set that single moves do not connect their right shares.
         """
-        check_is_fitted(self)
+        z, truncation = self._finite_logits(), self.truncation_
         check_choice(method, "method", ("auto", "exact", "rejection", "gibbs"))
         n_samples = check_count(n_samples, "n_samples")
         rng = check_generator(self.random_state if random_state is None else random_state)
-        z, truncation = self.natural_parameters_, self.truncation_
         if method == "auto":
             method = self._sampling_method()
         if method == "exact":
@@ -142,9 +141,8 @@ class FittedLaw(BaseEstimator):
         stderr : float
             Standard error of the draws, 0 where exact. That of the logits is not included.
         """
-        check_is_fitted(self)
+        z, truncation = self._finite_logits(), self.truncation_
         check_choice(method, "method", ("auto", "exact", "importance"))
-        z, truncation = self.natural_parameters_, self.truncation_
         exact = truncation.is_exact(len(z))
         if method == "exact" and not exact:
             raise ValueError(f"method='exact' is not available for {truncation!r}.")
@@ -178,11 +176,11 @@ class FittedLaw(BaseEstimator):
         Raises
         ------
         ValueError
-            If the mass depends on a direction that is not identified.
+            If the mass depends on a direction that is not identified, a logit is infinite, or the size
+            exceeds every float.
         """
-        check_is_fitted(self)
+        z, N = self._finite_logits(), self.n_samples_seen_
         value, mass_stderr = self.log_mass()
-        mu, N, z = np.exp(value), self.n_samples_seen_, self.natural_parameters_
         exact = self.truncation_.is_exact(len(z))
         mean = self.truncation_.mean(z) if exact else self._column_means
         slope = mean - expit(z)  # of the log-mass
@@ -194,8 +192,15 @@ class FittedLaw(BaseEstimator):
         V = self.covariance_
         if V is None:
             V = np.diag(np.where(self.identified_, self.stderr_, 0.0) ** 2)
-        variance = (N / mu) ** 2 * (slope @ V @ slope + mass_stderr**2) + N * (1 - mu) / mu**2
-        return float(N / mu), float(np.sqrt(variance))
+        if value < _LEAST_LOG_MASS:
+            raise ValueError(
+                f"the population is too large for a number: the set has a log-mass of {value:.1f}, "
+                f"so its size is {N:g} times exp({-value:.1f})."
+            )
+        estimate = N * np.exp(-value)
+        # Relative: the square of the estimate itself might overflow.
+        relative = slope @ V @ slope + mass_stderr**2 - np.expm1(value) / N
+        return float(estimate), float(estimate * np.sqrt(relative))
 
     def conf_int(self, level=0.95, *, kind="wald"):
         """Confidence intervals of the logits.
@@ -287,8 +292,20 @@ class FittedLaw(BaseEstimator):
         if n * (n - 1) // 2 <= most:
             return all_pairs(n)
         rng = check_generator(0)
-        draws = np.sort(rng.integers(n, size=(4 * most, 2)), axis=1)
-        return np.unique(draws[draws[:, 0] < draws[:, 1]], axis=0)[:most].astype(np.int64)
+        draws = distinct_pairs(rng.integers(n, size=(4 * most, 2)))
+        return draws[np.sort(rng.permutation(len(draws))[:most])]
+
+    def _finite_logits(self) -> np.ndarray:
+        """The logits, or an error if the law of the rows is a limit that has none."""
+        check_is_fitted(self)
+        z = self.natural_parameters_
+        infinite = np.flatnonzero(~np.isfinite(z))
+        if len(infinite):
+            raise ValueError(
+                f"the logit of feature {infinite[0]} is infinite: the fitted law is a limit. Fit with a "
+                "positive smoothing."
+            )
+        return z
 
     def _sampling_method(self) -> str:
         if self.truncation_.is_exact(len(self.natural_parameters_)):

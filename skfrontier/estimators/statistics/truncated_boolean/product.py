@@ -265,9 +265,11 @@ class TruncatedBooleanProduct(FittedLaw):
                 fit = self._fit_baseline(rows, truncation, weights)
             self._say_used(rows, fit)
             _warn_infinite(fit)
+            _warn_unfinished(fit)
             fault = False if unknown_set else set_at_fault(truncation, fit)
             report_unidentified(fit.null_space, self.unidentified, fault, fit.moves)
             self.truncation_ = truncation
+            self._read_by = (self.truncation, self.binarize)
             self._set_result(fit, counts)
             self._column_means = column_means(rows, weights)
             self._fractional = weights is not None and bool((weights != np.floor(weights)).any())
@@ -293,7 +295,8 @@ class TruncatedBooleanProduct(FittedLaw):
         Raises
         ------
         ValueError
-            If the settings cannot stream, or the rows are invalid; nothing has changed then.
+            If the settings cannot stream, ``truncation`` or ``binarize`` have been replaced since the first
+            rows, or the rows are invalid; nothing has changed then.
 
         Notes
         -----
@@ -306,13 +309,14 @@ class TruncatedBooleanProduct(FittedLaw):
             first = not hasattr(self, "counts_")
             rows = read_rows(self, X, self.binarize, reset=first)
             weights = read_weights(sample_weight, rows)
-            truncation = (
-                as_truncation(self.truncation, rows.shape[1]) if first else self.truncation_
-            )
+            truncation = as_truncation(self.truncation, rows.shape[1])
             if isinstance(truncation, EmpiricalSupport):
                 raise ValueError(
                     "partial_fit cannot stream an unknown set: give a truncation set, or call fit."
                 )
+            if not first:
+                self._check_unchanged()
+                truncation = self.truncation_
             refuse_outside(truncation, rows)
             counts = self._count(rows, truncation, weights, options)
             ones = column_means(rows, weights) * counts.weight
@@ -330,6 +334,7 @@ class TruncatedBooleanProduct(FittedLaw):
             fit = fit_flips(None, None, None, counts, options)
             report_unidentified(fit.null_space, self.unidentified, None, fit.moves)
             self.truncation_ = truncation
+            self._read_by = (self.truncation, self.binarize)
             self._set_result(fit, counts)
             self.efficiency_ = share_from_counts(counts.weight, counts.m1, counts.m0, fit.trace)
             self._column_means = ones / counts.weight
@@ -384,6 +389,17 @@ class TruncatedBooleanProduct(FittedLaw):
                 "partial_fit streams with method='conditional' and moves='flips' or 'auto' only; got "
                 f"method={self.method!r}, moves={self.moves!r}."
             )
+
+    def _check_unchanged(self) -> None:
+        """Raise if rows are to be read in another way than those already counted."""
+        for name, before in zip(("truncation", "binarize"), self._read_by, strict=True):
+            now = getattr(self, name)
+            scalar = isinstance(now, str | float | int)
+            if now is not before and not (scalar and now == before):
+                raise ValueError(
+                    f"{name} was {before!r} for the rows already counted and is {now!r} now; it cannot "
+                    "change between calls of partial_fit. Start with fit, or on a clone."
+                )
 
     def _fit_support(self, rows: Any, weights: np.ndarray | None) -> TruncatedFit:
         if self.method != "conditional" or not (
@@ -488,6 +504,15 @@ def _checked_moves(moves: Any) -> Any:
 def _observed_support(rows: Any, weights: np.ndarray | None) -> TruncationSet:
     kept = np.ones(rows.shape[0], bool) if weights is None else weights > 0
     return distinct_rows(dense(rows[kept]), np.ones(int(kept.sum())))[0]
+
+
+def _warn_unfinished(fit: TruncatedFit) -> None:
+    if not fit.converged:
+        warnings.warn(
+            f"the solver made {fit.n_iter} steps without reaching tol; raise max_iter.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
 
 def _warn_infinite(fit: TruncatedFit) -> None:

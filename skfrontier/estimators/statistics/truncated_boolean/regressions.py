@@ -1,6 +1,7 @@
 """Logits that depend on covariates, or on the other bits, from rows recorded only inside a set."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import joblib
@@ -18,6 +19,7 @@ from skfrontier.algos.statistics.truncated_boolean.sets import (
     TruncationSet,
     as_truncation,
 )
+from skfrontier.estimators.statistics.truncated_boolean.identification import NotIdentifiedWarning
 from skfrontier.estimators.statistics.truncated_boolean.input import (
     read_rows,
     read_weights,
@@ -40,7 +42,7 @@ class TruncatedLogisticRegression(BaseEstimator):
     max_iter : int, default=100
         Most Newton steps for a bit.
     tol : float, default=1e-8
-        Step, or gradient per unit of weight, at which they stop.
+        Step (in standard deviations of the columns), or gradient per unit of weight, at which they stop.
     n_jobs : int or None, default=None
         Number of joblib threads over bits.
 
@@ -51,7 +53,8 @@ class TruncatedLogisticRegression(BaseEstimator):
     intercept_ : ndarray of shape (n_outputs,)
         Intercepts.
     coef_stderr_, intercept_stderr_ : ndarray
-        Their standard errors.
+        Their standard errors; infinite where the data cannot tell a coefficient (collinear covariates, or no
+        row in which the bit can be flipped).
     influence_ : ndarray of shape (n_outputs,)
         Share of the rows in which the bit can be flipped.
     truncation_ : TruncationSet
@@ -67,7 +70,8 @@ class TruncatedLogisticRegression(BaseEstimator):
     -----
     Given the covariates, the other bits, and that bit i can be flipped inside the set, the bit is a coin with
     the logit ``intercept + coef . x``: proven for every set. So each bit is a logistic regression on the rows
-    in which it can be flipped. Standard errors are those of that regression (asymptotic).
+    in which it can be flipped. Standard errors are those of that regression (asymptotic). Covariates are
+    standardised while fitting; coefficients and penalties are in their own units.
 
     References
     ----------
@@ -126,19 +130,15 @@ class TruncatedLogisticRegression(BaseEstimator):
             truncation = _known_set(self.truncation, bits)
             flags = truncation.flips(bits)
             A = np.column_stack([np.ones(len(X)), X]) if intercept else X
-            penalised = np.arange(A.shape[1]) >= intercept
-            fits = _fit_each(
-                [A] * bits.shape[1],
+            n_outputs = bits.shape[1]
+            coef, stderr = _fit_each(
+                [A] * n_outputs,
                 bits,
                 flags,
                 weights,
-                [penalised] * bits.shape[1],
+                [0 if intercept else None] * n_outputs,
                 settings,
                 self.n_jobs,
-            )
-            coef = np.array([fit.coef for fit in fits])
-            stderr = np.array(
-                [_errors(fit.covariance, f) for fit, f in zip(fits, flags.T, strict=True)]
             )
             first = int(intercept)
             self.coef_, self.coef_stderr_ = coef[:, first:], stderr[:, first:]
@@ -188,7 +188,7 @@ class TruncatedIsing(BaseEstimator):
     max_iter : int, default=100
         Most Newton steps for a bit.
     tol : float, default=1e-8
-        Step, or gradient per unit of weight, at which they stop.
+        Step (in standard deviations of the columns), or gradient per unit of weight, at which they stop.
     n_jobs : int or None, default=None
         Number of joblib threads over bits.
 
@@ -201,7 +201,8 @@ class TruncatedIsing(BaseEstimator):
     fields_stderr_ : ndarray of shape (n_features,)
         Standard errors.
     interactions_stderr_ : ndarray of shape (n_features, n_features)
-        Upper bounds of the standard errors: those of the two regressions, averaged.
+        Upper bounds of the standard errors: those of the two regressions, averaged. Infinite where neither
+        can tell the interaction.
     influence_ : ndarray of shape (n_features,)
         Share of the rows in which the bit can be flipped.
     truncation_ : TruncationSet
@@ -217,7 +218,8 @@ class TruncatedIsing(BaseEstimator):
     -----
     Pseudo-likelihood on flippable rows: given the other bits, and that bit i can be flipped, its logit is
     ``fields_i + sum_j interactions_ij x_j`` for every set (proven). The two regressions that see an
-    interaction are averaged; the standard deviation of an average is at most the average of the two.
+    interaction are averaged, unless only one can tell it; the standard deviation of an average is at most
+    the average of the two.
 
     References
     ----------
@@ -286,15 +288,11 @@ class TruncatedIsing(BaseEstimator):
             n = rows.shape[1]
             others = rows.astype(np.float64)
             designs = (_with_intercept_at(others, i) for i in range(n))
-            penalised = [np.arange(n) != i for i in range(n)]
-            fits = _fit_each(designs, rows, flags, weights, penalised, settings, self.n_jobs)
-            coef = np.array([fit.coef for fit in fits])
-            stderr = np.array(
-                [_errors(fit.covariance, f) for fit, f in zip(fits, flags.T, strict=True)]
+            coef, stderr = _fit_each(
+                designs, rows, flags, weights, list(range(n)), settings, self.n_jobs
             )
             self.fields_, self.fields_stderr_ = np.diag(coef).copy(), np.diag(stderr).copy()
-            self.interactions_ = _symmetric(coef)
-            self.interactions_stderr_ = _symmetric(stderr)
+            self.interactions_, self.interactions_stderr_ = _united(coef, stderr)
             self.influence_ = np.average(flags, axis=0, weights=weights)
             self.truncation_ = truncation
         return self
@@ -338,37 +336,45 @@ def _fit_each(
     bits: np.ndarray,
     flags: np.ndarray,
     weights: np.ndarray | None,
-    penalised: list[np.ndarray],
+    intercepts: Sequence[int | None],
     settings: dict[str, Any],
     n_jobs: int | None,
-) -> list[LogisticFit]:
-    """One regression for each bit, on the rows in which it can be flipped."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients and standard errors, one regression a row, each on the rows in which its bit can flip."""
 
     def fit(A: np.ndarray, i: int) -> LogisticFit:
         rows = flags[:, i]
         w = np.ones(int(rows.sum())) if weights is None else weights[rows]
-        return logistic_regression(
-            A[rows], bits[rows, i].astype(float), w, penalised[i], **settings
-        )
+        y = bits[rows, i].astype(float)
+        return logistic_regression(A[rows], y, w, intercept=intercepts[i], **settings)
 
     fits = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
         joblib.delayed(fit)(A, i) for i, A in enumerate(designs)
     )
-    failed = [i for i, found in enumerate(fits) if not found.converged]
-    if failed:
+    stderr = np.array([found.stderr for found in fits])
+    _warn_of_regressions(stderr, np.array([found.converged for found in fits]))
+    return np.array([found.coef for found in fits]), stderr
+
+
+def _warn_of_regressions(stderr: np.ndarray, converged: np.ndarray) -> None:
+    failed = np.flatnonzero(~converged)
+    if len(failed):
         warnings.warn(
-            f"the regressions of {len(failed)} bits did not converge (first: {failed[0]}): the bits may be "
-            "separable, or max_iter too small. A positive l2 keeps coefficients finite.",
+            f"the regressions of {len(failed)} bits did not converge (first: {failed[0]}): a bit may take "
+            "one value only where it can be flipped, or be separable by the others or the covariates (a "
+            "positive l2 keeps those coefficients finite), or max_iter is too small.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    return fits
-
-
-def _errors(covariance: np.ndarray, flags: np.ndarray) -> np.ndarray:
-    """Standard errors; infinite where no row could be used, or a direction has no information."""
-    variance = np.diag(covariance)
-    return np.sqrt(np.where(flags.any() & (variance > 0), variance, np.inf))
+    unknown = np.flatnonzero(np.isinf(stderr).any(axis=1))
+    if len(unknown):
+        warnings.warn(
+            f"the regressions of {len(unknown)} bits leave coefficients unidentified (first: bit "
+            f"{unknown[0]}): columns are collinear or constant in the rows in which the bit can be flipped, "
+            "or there is no such row. Their standard errors are infinite; a positive l2 makes a choice.",
+            NotIdentifiedWarning,
+            stacklevel=4,
+        )
 
 
 def _with_intercept_at(rows: np.ndarray, i: int) -> np.ndarray:
@@ -377,7 +383,15 @@ def _with_intercept_at(rows: np.ndarray, i: int) -> np.ndarray:
     return design
 
 
-def _symmetric(matrix: np.ndarray) -> np.ndarray:
-    average = (matrix + matrix.T) / 2
-    np.fill_diagonal(average, 0.0)
-    return average
+def _united(coef: np.ndarray, stderr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Interactions and bounds of their errors from the two regressions that see each: from both on average,
+    or from the only one that can tell it."""
+    known = np.isfinite(stderr)
+    use = (known | ~known.T).astype(float)  # both where neither can tell
+    count = use + use.T
+    errors = np.where(known, stderr, 0.0) * use
+    interactions = (coef * use + (coef * use).T) / count
+    bounds = np.where(known | known.T, (errors + errors.T) / count, np.inf)
+    np.fill_diagonal(interactions, 0.0)
+    np.fill_diagonal(bounds, 0.0)
+    return interactions, bounds

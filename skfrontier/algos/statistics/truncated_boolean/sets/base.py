@@ -8,6 +8,7 @@ from scipy import sparse
 
 from skfrontier.algos._numba import njit
 from skfrontier.algos._validation import check_count, check_generator
+from skfrontier.algos.statistics.truncated_boolean.corner_draws import redraw_corners
 from skfrontier.algos.statistics.truncated_boolean.enumeration import (
     ENUMERATION_LIMIT,
     ExponentialFamily,
@@ -265,6 +266,22 @@ class TruncationSet(ABC):
             bits = inside.reshape(X.shape[0], len(part), n_corners)
             masks[:, start : start + batch] = (bits << np.arange(n_corners)).sum(-1)
         return masks
+
+    def _redraw(
+        self,
+        X: np.ndarray,
+        subsets: np.ndarray,
+        weights: np.ndarray,
+        order: np.ndarray,
+        rng: np.random.Generator,
+    ) -> None:
+        """Redraw the subsets of coordinates one after the other in every row, in place.
+
+        ``weights`` (n_subsets, corners) is the law of each subset without the set.
+        """
+        for e in order:
+            masks = self._fibre_masks(X, subsets[e : e + 1])[:, 0]
+            redraw_corners(X, subsets[e], masks, weights[e], rng.random(len(X)))
 
     def _flip_counts(self, X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         m1, m0 = zero_counts(X.shape[1], weights)

@@ -1,10 +1,11 @@
 """Rows with an allowed number of ones."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import check_count
 from skfrontier.algos.statistics.truncated_boolean.packed_bits import (
     PackedBits,
@@ -67,6 +68,11 @@ class Cardinality(TruncationSet):
             if self.max is not None and self.max < self.min:
                 raise ValueError(f"min must not exceed max, got {self.min} and {self.max}.")
             return
+        if isinstance(counts, str) or not isinstance(counts, Iterable):
+            raise TypeError(
+                f"counts must be a list of numbers of ones, as in Cardinality([3, 5]), got {counts!r}; for a "
+                "range give min and max."
+            )
         self.counts = frozenset(check_count(k, "counts", 0) for k in counts)
         if not self.counts:
             raise ValueError("counts must not be empty: no row would be allowed.")
@@ -240,7 +246,7 @@ def _count_cardinality(X, up, down, m1, m0):
         m0[i] += n_up
 
 
-@njit
+@inner
 def _carry(both, only_up, only_down, m1, m0):
     for i in range(both.shape[0]):
         m1[i] += np.int64(both[i]) + np.int64(only_down[i])

@@ -2,12 +2,14 @@
 
 import itertools
 import numbers
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import check_count
+from skfrontier.algos.statistics.truncated_boolean.corner_draws import draw_corner
 from skfrontier.algos.statistics.truncated_boolean.rows import dense_chunks
 from skfrontier.algos.statistics.truncated_boolean.sets.base import (
     TruncationSet,
@@ -24,6 +26,7 @@ class Groups(NamedTuple):
     signs: np.ndarray  # (n_literals,) uint8, the bit that makes the literal true
     group_starts: np.ndarray  # (n_features + 1,) int64: groups of variable i are
     groups: np.ndarray  # groups[group_starts[i]..group_starts[i + 1]]
+    group_signs: np.ndarray  # and there the bit of i that makes its literal true
 
 
 class _Formula(TruncationSet):
@@ -33,6 +36,10 @@ class _Formula(TruncationSet):
     _groups: Groups
 
     def __init__(self, literals: Any, n_features: int | None):
+        if isinstance(literals, str) or not isinstance(literals, Iterable):
+            raise TypeError(
+                f"{self._group_name}s must be a list of lists of integers, got {literals!r}."
+            )
         groups = [_literals(group, self._group_name) for group in literals]
         # x or not x is always true, x and not x never: such a group says nothing.
         groups = [group for group in groups if not any(-v in group for v in group)]
@@ -115,7 +122,22 @@ class CNF(_Formula):
         return self._suggested_pairs(n_features, degree, rng)
 
     def _fibre_masks(self, X: np.ndarray, subsets: np.ndarray) -> np.ndarray:
-        return _clause_masks(X, subsets, *self._groups)
+        return _clause_masks(X, subsets, *self._groups[:5])
+
+    def _redraw(
+        self,
+        X: np.ndarray,
+        subsets: np.ndarray,
+        weights: np.ndarray,
+        order: np.ndarray,
+        rng: np.random.Generator,
+    ) -> None:
+        uniforms = rng.random((len(X), len(order)))
+        if subsets.shape[1] == 1:
+            p = weights[:, 1] / weights.sum(axis=1)
+            _redraw_bits(X, subsets[order, 0], p[order], uniforms, *self._groups)
+        else:
+            _redraw_subsets(X, subsets, weights, order, uniforms, *self._groups)
 
     def _flip_counts(self, X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """All rows, minus those in which the coordinate alone makes some clause true."""
@@ -166,17 +188,21 @@ class DNF(_Formula):
         return _term_flips(X, *self._groups[:3])
 
     def _fibre_masks(self, X: np.ndarray, subsets: np.ndarray) -> np.ndarray:
-        return _term_masks(X, subsets, *self._groups)
+        return _term_masks(X, subsets, *self._groups[:5])
 
 
 def _literals(group: Any, name: str) -> list[int]:
-    literals = sorted(set(group))
+    if isinstance(group, str) or not isinstance(group, Iterable):
+        raise TypeError(
+            f"a {name} must be a list of integers, as in [[1, -2], [3]], got {group!r}."
+        )
+    literals = list(group)
     if not literals:
         raise ValueError(f"a {name} must not be empty.")
     for v in literals:
         if isinstance(v, bool | np.bool_) or not isinstance(v, numbers.Integral) or v == 0:
             raise ValueError(f"literals must be integers other than zero, got {v!r}.")
-    return [int(v) for v in literals]
+    return sorted({int(v) for v in literals})
 
 
 def _flat(groups: list[list[int]], n_features: int) -> Groups:
@@ -191,6 +217,7 @@ def _flat(groups: list[list[int]], n_features: int) -> Groups:
         signs=(flat > 0).astype(np.uint8),
         group_starts=np.searchsorted(variables[order], np.arange(n_features + 1)).astype(np.int64),
         groups=owner[order],
+        group_signs=(flat > 0).astype(np.uint8)[order],
     )
 
 
@@ -210,7 +237,7 @@ def _satisfies(X, starts, variables, signs):
     return inside
 
 
-@njit
+@inner
 def _critical(x, g, starts, variables, signs):
     """The only variable that makes the clause true, or -1."""
     only = -1
@@ -247,7 +274,7 @@ def _count_clauses(X, starts, variables, signs, m1, m0):
                 m0[only] -= 1 - X[t, only]
 
 
-@njit
+@inner
 def _corners_of_group(x, g, T, starts, variables, signs):
     """How the group depends on the coordinates T: (value outside, literals inside by coordinate).
 
@@ -274,6 +301,89 @@ def _corners_of_group(x, g, T, starts, variables, signs):
     return true_outside, false_outside, named, wanted
 
 
+@inner
+def _corners_kept(mask, x, g, T, n_corners, starts, variables, signs):
+    """The corners of the mask at which the clause is true."""
+    outside, _, named, wanted = _corners_of_group(x, g, T, starts, variables, signs)
+    if outside == 0:
+        for c in range(n_corners):
+            if (c ^ wanted) & named == named:  # every literal inside is false
+                mask &= ~(1 << c)
+    return mask
+
+
+@inner
+def _count_true(x, starts, variables, signs, true):
+    for g in range(true.shape[0]):
+        count = 0
+        for a in range(starts[g], starts[g + 1]):
+            count += x[variables[a]] == signs[a]
+        true[g] = count
+
+
+@njit
+def _redraw_bits(X, bits, p, uniforms, starts, variables, signs, group_starts, groups, group_signs):
+    """Redraw bit after bit; the number of true literals of every clause goes along.
+
+    A bit stays if its literal is the only true one of some clause.
+    """
+    true = np.empty(starts.shape[0] - 1, np.int32)
+    for t in range(X.shape[0]):
+        _count_true(X[t], starts, variables, signs, true)
+        for k in range(bits.shape[0]):
+            i = bits[k]
+            old = X[t, i]
+            new = np.uint8(uniforms[t, k] < p[k])
+            if new == old:
+                continue
+            free = True
+            for a in range(group_starts[i], group_starts[i + 1]):
+                free &= (true[groups[a]] > 1) | (group_signs[a] != old)
+            if free:
+                X[t, i] = new
+                for a in range(group_starts[i], group_starts[i + 1]):
+                    true[groups[a]] += 1 if group_signs[a] == new else -1
+
+
+@njit
+def _redraw_subsets(
+    X,
+    subsets,
+    weights,
+    order,
+    uniforms,
+    starts,
+    variables,
+    signs,
+    group_starts,
+    groups,
+    group_signs,
+):
+    """Redraw subset after subset, as `_redraw_bits`, among the corners that its clauses allow."""
+    n_corners, size = weights.shape[1], subsets.shape[1]
+    true = np.empty(starts.shape[0] - 1, np.int32)
+    for t in range(X.shape[0]):
+        x = X[t]
+        _count_true(x, starts, variables, signs, true)
+        for k in range(order.shape[0]):
+            e = order[k]
+            T = subsets[e]
+            mask = (1 << n_corners) - 1
+            for b in range(size):
+                for a in range(group_starts[T[b]], group_starts[T[b] + 1]):
+                    if true[groups[a]] <= size:  # else a literal outside of the subset is true
+                        mask = _corners_kept(
+                            mask, x, groups[a], T, n_corners, starts, variables, signs
+                        )
+            corner = draw_corner(mask, weights[e], uniforms[t, k])
+            for b in range(size):
+                bit = (corner >> b) & 1
+                if corner >= 0 and x[T[b]] != bit:
+                    x[T[b]] = bit
+                    for a in range(group_starts[T[b]], group_starts[T[b] + 1]):
+                        true[groups[a]] += 1 if group_signs[a] == bit else -1
+
+
 @njit
 def _clause_masks(X, subsets, starts, variables, signs, group_starts, groups):
     """Only clauses with a variable in the subset can break; the row satisfies the others."""
@@ -285,18 +395,14 @@ def _clause_masks(X, subsets, starts, variables, signs, group_starts, groups):
             T = subsets[e]
             for b in range(T.shape[0]):
                 for k in range(group_starts[T[b]], group_starts[T[b] + 1]):
-                    outside, _, named, wanted = _corners_of_group(
-                        X[t], groups[k], T, starts, variables, signs
+                    mask = _corners_kept(
+                        mask, X[t], groups[k], T, n_corners, starts, variables, signs
                     )
-                    if outside == 0:
-                        for c in range(n_corners):
-                            if (c ^ wanted) & named == named:  # every literal inside is false
-                                mask &= ~(1 << c)
             masks[t, e] = mask
     return masks
 
 
-@njit
+@inner
 def _false_literals(x, g, starts, variables, signs):
     """Number of false literals of the term, at most 2, and the last variable among them."""
     count = 0

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import check_generator
 from skfrontier.algos.statistics.truncated_boolean.enumeration import ExponentialFamily
 from skfrontier.algos.statistics.truncated_boolean.rows import binary_rows, dense
@@ -76,8 +76,7 @@ class ExplicitSet(TruncationSet):
 
     def neighbours(self, i: int) -> np.ndarray:
         """Index of each point's copy with coordinate ``i`` flipped, -1 where that is no point."""
-        found = _find_changed(self.points, np.array([[i]], np.int64), *self._lookup)[:, 0]
-        return np.where(self.points[:, i] == 1, found[:, 0], found[:, 1])
+        return _find_flipped(i, *self._lookup)
 
     @property
     def _lookup(self) -> tuple[np.ndarray, ...]:
@@ -94,7 +93,7 @@ def _zobrist_keys(n_features: int) -> np.ndarray:
     return check_generator(0).integers(1, 2**63, n_features, dtype=np.uint64)
 
 
-@njit
+@inner
 def _hash(x, keys):
     h = np.uint64(0)
     for i in range(x.shape[0]):
@@ -118,7 +117,7 @@ def _insert(points, keys, table):
     return hashes
 
 
-@njit
+@inner
 def _find(x, h, table, hashes, points):
     last = np.uint64(table.shape[0] - 1)
     slot = h & last
@@ -157,6 +156,32 @@ def _find_changed(X, subsets, keys, table, hashes, points):
                 found[t, e, c] = _find(x, changed, table, hashes, points)
             for a in range(size):
                 x[subsets[e, a]] = X[t, subsets[e, a]]
+    return found
+
+
+@inner
+def _is_hash(h, table, hashes):
+    last = np.uint64(table.shape[0] - 1)
+    slot = h & last
+    while table[slot] >= 0:
+        if hashes[table[slot]] == h:
+            return True
+        slot = (slot + np.uint64(1)) & last
+    return False
+
+
+@njit
+def _find_flipped(i, keys, table, hashes, points):
+    """Index of every point with coordinate i flipped; only points with a neighbour are read."""
+    found = np.full(points.shape[0], -1, np.int64)
+    x = np.empty(points.shape[1], np.uint8)
+    for p in range(points.shape[0]):
+        h = hashes[p] ^ keys[i]
+        if _is_hash(h, table, hashes):
+            for j in range(x.shape[0]):
+                x[j] = points[p, j]
+            x[i] ^= 1
+            found[p] = _find(x, h, table, hashes, points)
     return found
 
 

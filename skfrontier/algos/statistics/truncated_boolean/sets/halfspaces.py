@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import as_numbers, check_finite, check_generator, check_interval
 from skfrontier.algos.statistics.truncated_boolean.knapsack import IntegerKnapsack
 from skfrontier.algos.statistics.truncated_boolean.rows import dense_chunks
@@ -135,7 +135,7 @@ class Halfspaces(TruncationSet):
         return m1, zeros_or_ones - ones
 
 
-@njit
+@inner
 def _slack(x, A, b, slack):
     for r in range(A.shape[0]):
         total = b[r]

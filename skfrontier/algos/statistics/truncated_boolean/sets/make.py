@@ -117,9 +117,9 @@ def _converted(obj: Any) -> TruncationSet:
     if isinstance(obj, str):
         name = check_choice(obj, "truncation", ("nonempty", "support"))
         return Cardinality(min=1) if name == "nonempty" else EmpiricalSupport()
-    if callable(obj):
+    if callable(obj) and not isinstance(obj, type):
         return MembershipOracle(obj)
-    if hasattr(obj, "__len__"):
+    if hasattr(obj, "__len__") and not isinstance(obj, type):
         return ExplicitSet(obj)
     raise TypeError(
         "truncation must be None, 'nonempty', 'support', a function of rows, an array of points or a "

@@ -97,6 +97,7 @@ class XorConstraints(TruncationSet):
     ) -> np.ndarray:
         """Neighbours in the order of their columns: a path through each class of equal columns."""
         _, label = np.unique(self.H, axis=1, return_inverse=True)
+        label = label.ravel()  # some versions of numpy keep two dimensions
         order = np.argsort(label, kind="stable")
         equal = label[order[1:]] == label[order[:-1]]
         return distinct_pairs(np.stack([order[:-1][equal], order[1:][equal]], axis=1))
