@@ -311,9 +311,10 @@ class LabelPropagationOperator(BaseEstimator):
         values : ndarray of the broadcast shape
             A labelled node has 1 at itself and 0 at other labels.
         std : ndarray
-            Only with ``return_std=True``.
+            Only with ``return_std=True``; 0 from solvers, which do not sample.
         interval : tuple of ndarray
-            Lower and upper ends, only with ``return_interval=True``.
+            Lower and upper ends, only with ``return_interval=True``. From solvers they are certain, up to
+            the rounding of their residual; from forests as ``interval`` says.
 
         Raises
         ------
