@@ -281,9 +281,6 @@ def _entries_case(n: int, n_rows: int, long: bool = False) -> Case:
 
         near = [
             ours,
-            _entries_contender(
-                data, "push 1e-3, 16 forests", data.frobenius, n_forests=16, push=1e-3
-            ),
             _gradients_contender(data, GRADIENTS, data.frobenius, goal, bar=15.0),
             Contender("push 3e-3 alone", push, error=data.frobenius),
         ]
@@ -291,6 +288,9 @@ def _entries_case(n: int, n_rows: int, long: bool = False) -> Case:
             return near
         return [
             *near,
+            _entries_contender(
+                data, "push 1e-3, 16 forests", data.frobenius, n_forests=16, push=1e-3
+            ),
             _entries_contender(
                 data, "tree means, no push, 48 forests", data.frobenius, n_forests=48, push=None
             ),

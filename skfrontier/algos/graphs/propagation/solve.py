@@ -385,12 +385,14 @@ def _sampled_rows(
         sums.grow(plan.fixed_blocks, plan.n_jobs)
     else:
         n_blocks = 1
-        while True:
-            sums.grow(n_blocks, plan.n_jobs)
-            error = _rows_error(sums, plan)
-            if error <= plan.target[0] or n_blocks == plan.most_blocks:
-                break
-            n_blocks = min(next_size(n_blocks, error / plan.target[0]), plan.most_blocks)
+        with _progress(plan, BLOCK * plan.most_blocks) as report:
+            while True:
+                sums.grow(n_blocks, plan.n_jobs)
+                report(sums.n_blocks * BLOCK)
+                error = _rows_error(sums, plan)
+                if error <= plan.target[0] or n_blocks == plan.most_blocks:
+                    break
+                n_blocks = min(next_size(n_blocks, error / plan.target[0]), plan.most_blocks)
     estimate = sums.estimate()
     return Solution(
         estimate.value, estimate.stderr, "multitree", estimate.n_forests, estimate.n_steps,
