@@ -301,3 +301,19 @@ def test_stubborn_nodes(solver):
     L = np.diag(abs(A).sum(axis=1) + weight) - A
     exact = np.linalg.solve(L, weight[:, None] * innate)
     np.testing.assert_allclose(x, exact, atol=0.05 if solver == "multitree" else 1e-6)
+
+
+@pytest.mark.parametrize("question", ["query", "rows", "transform"])
+def test_adaptive_sampling_shows_its_progress(network, capsys, question):
+    A, labeled = network[:2]
+    for verbose in (0, 1):
+        model = LabelPropagationOperator(
+            solver="multitree", random_state=0, unreachable="zero", verbose=verbose
+        ).fit(A, labeled)
+        if question == "query":
+            model.query(np.arange(20)[:, None], labeled[0])
+        elif question == "rows":
+            model.rows(np.arange(20))
+        else:
+            model.transform(np.ones(len(labeled)))
+        assert ("forests" in capsys.readouterr().err) == bool(verbose)

@@ -30,12 +30,14 @@ def read_adjacency(adjacency: Any, *, symmetric: bool = True) -> sparse.csr_arra
     ValueError
         If the matrix is not square, real, finite or symmetric.
     """
-    matrix = _as_csr(adjacency)
+    matrix = as_csr(adjacency)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"adjacency must be square, got shape {matrix.shape}.")
     if matrix.shape[0] >= _LARGEST_GRAPH:
         raise ValueError(f"adjacency must have fewer than 2**30 nodes, got {matrix.shape[0]}.")
-    if not np.isfinite(matrix.data.sum()) and not np.isfinite(matrix.data).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = matrix.data.sum()  # finite, nearly always: one pass without a temporary
+    if not np.isfinite(total) and not np.isfinite(matrix.data).all():
         entry = int(np.flatnonzero(~np.isfinite(matrix.data))[0])
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
         raise ValueError(
@@ -45,29 +47,34 @@ def read_adjacency(adjacency: Any, *, symmetric: bool = True) -> sparse.csr_arra
     return _checked_symmetric(matrix) if symmetric else matrix
 
 
-def _as_csr(adjacency: Any) -> sparse.csr_array:
+def as_csr(adjacency: Any, name: str = "adjacency") -> sparse.csr_array:
+    """Return a matrix or networkx graph as float64 CSR without duplicates; the caller's is not changed."""
     if hasattr(adjacency, "nodes") and hasattr(adjacency, "adj"):
         import networkx
 
         adjacency = networkx.to_scipy_sparse_array(adjacency, dtype=np.float64, format="csr")
     if not sparse.issparse(adjacency):
-        dense = np.asarray(as_numbers(adjacency, "adjacency"))
-        _check_real(dense.dtype)
+        dense = np.asarray(as_numbers(adjacency, name))
+        _check_real(dense.dtype, name)
         if dense.ndim != 2:
-            raise ValueError(f"adjacency must be 2-D, got {dense.ndim}-D of shape {dense.shape}.")
-        check_finite(dense, "adjacency")
+            raise ValueError(f"{name} must be 2-D, got {dense.ndim}-D of shape {dense.shape}.")
+        check_finite(dense, name)
         return sparse.csr_array(dense.astype(np.float64, copy=False))
-    _check_real(adjacency.dtype)
-    matrix = sparse.csr_array(adjacency, dtype=np.float64)  # a CSR in float64 shares its arrays
+    _check_real(adjacency.dtype, name)
+    if adjacency.ndim != 2:
+        raise ValueError(f"{name} must be 2-D, got shape {adjacency.shape}.")
+    if adjacency.dtype != np.float64:
+        adjacency = adjacency.astype(np.float64)  # before duplicates are summed: int8 would wrap
+    matrix = sparse.csr_array(adjacency)  # a CSR shares its arrays
     if not matrix.has_canonical_format:
         matrix = matrix.copy()  # the caller's matrix stays as it is
         matrix.sum_duplicates()
     return matrix
 
 
-def _check_real(dtype: np.dtype) -> None:
+def _check_real(dtype: np.dtype, name: str) -> None:
     if dtype.kind not in "fiub":
-        raise ValueError(f"adjacency must hold real numbers, got dtype {dtype}.")
+        raise ValueError(f"{name} must hold real numbers, got dtype {dtype}.")
 
 
 def _checked_symmetric(matrix: sparse.csr_array) -> sparse.csr_array:

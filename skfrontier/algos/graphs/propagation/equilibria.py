@@ -1,11 +1,18 @@
 """Opinions at rest on signed graphs: leaders and followers, and stubborn nodes."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from skfrontier.algos._validation import as_numbers, check_choice, check_finite
-from skfrontier.algos.graphs.propagation.grounded import GroundedSignedGraph, build_grounded_graph
+from skfrontier.algos.graphs.propagation.adjacency import read_adjacency
+from skfrontier.algos.graphs.propagation.grounded import (
+    GroundedSignedGraph,
+    build_grounded_graph,
+    read_anchors,
+    read_labeled,
+)
 from skfrontier.algos.graphs.propagation.plan import PropagationPlan
 from skfrontier.algos.graphs.propagation.random import base_seed
 from skfrontier.algos.graphs.propagation.solve import solve_values
@@ -46,6 +53,11 @@ def leader_follower_equilibrium(
     ValueError
         If an input is not of the stated form.
 
+    Warns
+    -----
+    UserWarning
+        If ``tol`` or ``rtol`` was not reached.
+
     References
     ----------
     Zhou, Sun, Xu, Li, Zhang, "Signed opinion dynamics", arXiv:2407.10680.
@@ -58,7 +70,8 @@ def leader_follower_equilibrium(
     """
     leaders = as_numbers(leaders, "leaders")
     opinions = _read_opinions(opinions, "opinions")
-    graph = build_grounded_graph(adjacency, leaders)
+    matrix = read_adjacency(adjacency)
+    graph = build_grounded_graph(matrix, read_labeled(leaders, matrix.shape[0], name="leaders"))
     if opinions.shape[0] != graph.labeled.size:
         raise ValueError(
             f"opinions must have one row a leader ({graph.labeled.size}), got {opinions.shape}."
@@ -107,6 +120,11 @@ def friedkin_johnsen_equilibrium(
     ValueError
         If an input is not of the stated form.
 
+    Warns
+    -----
+    UserWarning
+        If ``tol`` or ``rtol`` was not reached.
+
     Notes
     -----
     An innate opinion is the label of a private neighbour of weight ``s_u``.
@@ -118,13 +136,15 @@ def friedkin_johnsen_equilibrium(
     array([0.667, 0.333])
     """
     innate = _read_opinions(innate, "innate")
-    weight = as_numbers(stubbornness, "stubbornness").astype(np.float64)
-    weight = np.full(innate.shape[0], weight) if weight.ndim == 0 else weight
+    matrix = read_adjacency(adjacency)
+    n = matrix.shape[0]
+    if innate.shape[0] != n:
+        raise ValueError(f"innate must have one row a node ({n}), got {innate.shape}.")
+    weight = as_numbers(stubbornness, "stubbornness")
+    weight = read_anchors(np.full(n, weight) if weight.ndim == 0 else weight, n, "stubbornness")
     none = np.empty(0, dtype=np.int64)
-    graph = build_grounded_graph(adjacency, none, anchor_weight=weight)
-    if innate.shape[0] != graph.n_nodes:
-        raise ValueError(f"innate must have one row a node ({graph.n_nodes}), got {innate.shape}.")
-    source = (innate.T * weight).T[graph.nodes]
+    graph = build_grounded_graph(matrix, none, anchor_weight=weight)
+    source = (innate[graph.nodes].T * graph.killing.astype(innate.dtype)).T
     return _equilibrium(graph, source, unreachable, random_state, options)
 
 
@@ -148,7 +168,10 @@ def _equilibrium(
     missing = int(np.count_nonzero(~graph.reachable))
     if missing and unreachable == "raise":
         raise ValueError(f"{missing} nodes are not reached by any fixed opinion.")
-    solution = solve_values(graph, source, PropagationPlan(**options), base_seed(random_state))
+    plan = PropagationPlan(**options)
+    solution = solve_values(graph, source, plan, base_seed(random_state))
+    if shortfall := solution.shortfall(plan):
+        warnings.warn(shortfall, UserWarning, stacklevel=3)
     fill = 0.0 if unreachable == "zero" else np.nan
     values = np.full((graph.n_nodes, *source.shape[1:]), fill, dtype=source.dtype)
     values[graph.nodes] = solution.value if source.ndim == 2 else solution.value[:, 0]

@@ -71,6 +71,7 @@ def rms_bound(error: BatchError, confidence: float, n_batches: int) -> np.ndarra
     (Satterthwaite's approximation: observed, not proven).
     """
     quantile = stats.f.ppf(confidence, error.dimension, (n_batches - 1) * error.dimension)
+    quantile = np.nan_to_num(quantile)  # of a confidence near 0 the quantile underflows
     return error.rms * np.sqrt(quantile)
 
 

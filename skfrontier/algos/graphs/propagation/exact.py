@@ -1,5 +1,6 @@
 """Solving ``L_UU x = b`` without sampling: factorisations, and conjugate gradients."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -65,36 +66,42 @@ class ConjugateGradients:
     ) -> None:
         n = graph.n_unlabeled
         self._graph, self._rtol = graph, rtol
-        self._operator = LinearOperator((n, n), matvec=self._multiply, dtype=np.float64)
+        self._operator = LinearOperator(
+            (n, n), matvec=lambda z: multiply(graph, z), dtype=np.float64
+        )
         self._preconditioner = LinearOperator(
             (n, n), matvec=_PRECONDITIONERS[preconditioner](graph), dtype=np.float64
         )
         self.n_iterations = 0
         self.worst_residual = 0.0
 
-    def _multiply(self, z: np.ndarray) -> np.ndarray:
-        graph = self._graph
-        out = np.empty(z.size)
-        laplacian_product(
-            graph.indptr, graph.code, graph.weight, graph.unit, graph.degree, np.ravel(z), out
-        )
-        return out
-
     def __call__(self, b: np.ndarray) -> np.ndarray:
         """Solve for one right-hand side in the gauge."""
         self.n_iterations = 0
-        b = b.astype(np.float64, copy=False)
+        _, exponent = math.frexp(np.abs(b).max(initial=0.0))
+        b = np.ldexp(
+            b.astype(np.float64, copy=False), -exponent
+        )  # squares neither vanish nor overflow
         x, failure = cg(
             self._operator, b, rtol=self._rtol, atol=0.0, maxiter=_MAX_ITERATIONS,
             M=self._preconditioner, callback=self._count,
         )  # fmt: skip
         if failure:
-            residual = np.linalg.norm(b - self._multiply(x)) / np.linalg.norm(b)
+            residual = np.linalg.norm(b - multiply(self._graph, x)) / np.linalg.norm(b)
             self.worst_residual = max(self.worst_residual, float(residual))
-        return x
+        return np.ldexp(x, exponent)
 
     def _count(self, _: Any) -> None:
         self.n_iterations += 1
+
+
+def multiply(graph: GroundedSignedGraph, z: np.ndarray) -> np.ndarray:
+    """``L_UU z`` in the gauge."""
+    out = np.empty(z.size)
+    laplacian_product(
+        graph.indptr, graph.code, graph.weight, graph.unit, graph.degree, np.ravel(z), out
+    )
+    return out
 
 
 def jacobi(graph: GroundedSignedGraph) -> Solver:

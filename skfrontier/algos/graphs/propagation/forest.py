@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.graphs.propagation.grounded import GroundedSignedGraph
 from skfrontier.algos.graphs.propagation.random import (
     GOLDEN,
@@ -167,7 +167,7 @@ def grow_forests(indptr, code, threshold, other, lift, seeds, forests, limit):
     return steps
 
 
-@njit
+@inner
 def _join(forests, w, start, root):
     """Follow the last exits from the start of a walk, and put the path into the root's tree."""
     x = start
@@ -178,7 +178,7 @@ def _join(forests, w, start, root):
         exit = forests[w, x]
 
 
-@njit
+@inner
 def _next_start(forests, lift, start, w):
     """Move to the next state outside the forest; False where there is none."""
     x = start[w] + 1

@@ -1,5 +1,6 @@
 """The graph that is sampled: unlabelled nodes, killed at the labels, signs made as positive as possible."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,9 @@ from skfrontier.algos._numba import njit
 from skfrontier.algos._validation import as_numbers, check_finite
 from skfrontier.algos.graphs.propagation.adjacency import read_adjacency, signed_components
 from skfrontier.algos.graphs.propagation.alias import fill_alias_tables
+
+_LARGEST_EXPONENT = 300  # of the largest weight, to the base 2
+_SMALLEST_SHARE = 2.0**-800  # of it
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,9 @@ def build_grounded_graph(
     Notes
     -----
     O(n + nnz) time; about 4 bytes an entry and 40 a node (16 more an entry where weights differ).
+    Weights of which the largest is beyond ``2^300`` or below ``2^-300`` are multiplied by a power of two
+    that makes it about 1, on which the operator does not depend; weights ``2^800`` times smaller than the
+    largest are no edges.
 
     Examples
     --------
@@ -129,7 +136,8 @@ def build_grounded_graph(
     matrix = read_adjacency(adjacency)
     n = matrix.shape[0]
     labels = read_labeled(labeled, n, may_be_empty=anchor_weight is not None)
-    anchors = _read_anchors(anchor_weight, n)
+    anchors = read_anchors(anchor_weight, n)
+    matrix, anchors = _within_range(matrix, anchors)
     blocked = np.zeros(n, dtype=np.bool_)
     blocked[labels] = True
     indptr = matrix.indptr.astype(np.int64, copy=False)
@@ -182,7 +190,9 @@ def build_grounded_graph(
     )
 
 
-def read_labeled(labeled: Any, n_nodes: int, *, may_be_empty: bool = False) -> np.ndarray:
+def read_labeled(
+    labeled: Any, n_nodes: int, *, may_be_empty: bool = False, name: str = "labeled"
+) -> np.ndarray:
     """Return labelled nodes, given as indices or as a mask, as ascending int64 indices.
 
     Raises
@@ -190,36 +200,77 @@ def read_labeled(labeled: Any, n_nodes: int, *, may_be_empty: bool = False) -> n
     ValueError
         If there are none, duplicates, indices out of range, or a mask of another length.
     """
-    nodes = as_numbers(labeled, "labeled")
+    nodes = as_numbers(labeled, name)
     if nodes.ndim != 1:
-        raise ValueError(f"labeled must be 1-D, got shape {nodes.shape}.")
+        raise ValueError(f"{name} must be 1-D, got shape {nodes.shape}.")
     if nodes.dtype == np.bool_:
         if nodes.size != n_nodes:
-            raise ValueError(f"labeled is a mask of {nodes.size} nodes, the graph has {n_nodes}.")
+            raise ValueError(f"{name} is a mask of {nodes.size} nodes, the graph has {n_nodes}.")
         nodes = np.flatnonzero(nodes)
     elif nodes.size and nodes.dtype.kind not in "iu":
-        raise ValueError(f"labeled must hold node indices or be a bool mask, got {nodes.dtype}.")
+        raise ValueError(f"{name} must hold node indices or be a bool mask, got {nodes.dtype}.")
     if nodes.size == 0 and not may_be_empty:
-        raise ValueError("labeled must name at least one node, got none.")
+        raise ValueError(f"{name} must name at least one node, got none.")
     if nodes.size and (nodes.min() < 0 or nodes.max() >= n_nodes):
         wrong = nodes[(nodes < 0) | (nodes >= n_nodes)][0]
-        raise ValueError(f"labeled must lie in 0..{n_nodes - 1}, got {wrong}.")
+        raise ValueError(f"{name} must lie in 0..{n_nodes - 1}, got {wrong}.")
     ascending, counts = np.unique(nodes, return_counts=True)
     if (counts > 1).any():
-        raise ValueError(f"labeled has node {ascending[counts > 1][0]} more than once.")
+        raise ValueError(f"{name} has node {ascending[counts > 1][0]} more than once.")
     return ascending.astype(np.int64)
 
 
-def _read_anchors(anchor_weight: Any, n_nodes: int) -> np.ndarray:
+def read_anchors(anchor_weight: Any, n_nodes: int, name: str = "anchor_weight") -> np.ndarray:
+    """Return one nonnegative float64 weight a node; zeros for None.
+
+    Raises
+    ------
+    ValueError
+        If the weights are not real, finite and nonnegative, or not one a node.
+    """
     if anchor_weight is None:
         return np.zeros(n_nodes)
-    anchors = as_numbers(anchor_weight, "anchor_weight").astype(np.float64)
+    anchors = as_numbers(anchor_weight, name)
+    if anchors.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold real numbers, got dtype {anchors.dtype}.")
+    anchors = anchors.astype(np.float64)
     if anchors.shape != (n_nodes,):
-        raise ValueError(f"anchor_weight must have shape ({n_nodes},), got {anchors.shape}.")
-    check_finite(anchors, "anchor_weight")
+        raise ValueError(f"{name} must have shape ({n_nodes},), got {anchors.shape}.")
+    check_finite(anchors, name)
     if (anchors < 0).any():
-        raise ValueError(f"anchor_weight must not be negative, got {anchors.min()}.")
+        raise ValueError(f"{name} must not be negative, got {anchors.min()}.")
     return anchors
+
+
+def _within_range(
+    matrix: sparse.csr_array, anchors: np.ndarray
+) -> tuple[sparse.csr_array, np.ndarray]:
+    """The weights, scaled where products of three of them could overflow or vanish."""
+    least, largest = _weight_range(
+        matrix.indptr.astype(np.int64, copy=False), matrix.indices, matrix.data, anchors
+    )
+    _, exponent = math.frexp(largest)
+    if least >= largest * _SMALLEST_SHARE and abs(exponent) <= _LARGEST_EXPONENT:
+        return matrix, anchors
+    scaled, tied = matrix.copy(), np.ldexp(anchors, -exponent)
+    scaled.data = np.ldexp(matrix.data, -exponent)
+    for weights in (scaled.data, tied):
+        weights[np.abs(weights) < _SMALLEST_SHARE] = 0.0
+    return scaled, tied
+
+
+@njit
+def _weight_range(indptr, indices, data, anchors):
+    """Smallest and largest absolute weight that is not zero, the diagonal left out; 0 if there is none."""
+    least, largest = np.inf, 0.0
+    for u in range(indptr.size - 1):
+        for e in range(indptr[u], indptr[u + 1]):
+            size = abs(data[e])
+            if indices[e] != u and size > 0.0:
+                least, largest = min(least, size), max(largest, size)
+        if anchors[u] > 0.0:
+            least, largest = min(least, anchors[u]), max(largest, anchors[u])
+    return least, largest
 
 
 def _boundary_first(

@@ -15,6 +15,7 @@ from skfrontier.algos._validation import (
 SOLVERS = ("auto", "multitree", "cg", "direct")
 DEFAULT_TOL = 0.05  # relative
 DEFAULT_PUSH = 3e-3
+LEAST_RTOL = 1e-15  # a recurrence goes on to 0 / 0 below the rounding of its residual
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class PropagationPlan:
             check_interval(self.push, "push", 0.0, math.inf, closed="neither")
         check_flag(self.rao_blackwell, "rao_blackwell")
         check_choice(self.interval, "interval", ("normal", "bernstein"))
-        check_interval(self.rtol, "rtol", 0.0, 1.0, closed="neither")
+        check_interval(self.rtol, "rtol", LEAST_RTOL, 1.0, closed="left")
         check_choice(self.preconditioner, "preconditioner", ("jacobi", "amg"))
         check_n_jobs(self.n_jobs)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import as_numbers, check_interval
 from skfrontier.algos.graphs.propagation.grounded import GroundedSignedGraph
 
@@ -139,7 +139,7 @@ def _push_rows(indptr, code, weight, unit, degree, neighbors, rows, pushes):
     return known, (p_value[: p_rows[-1]].copy(), p_index[: p_rows[-1]].copy(), p_rows)
 
 
-@njit
+@inner
 def _longer(array, extra):
     longer = np.empty(array.size + extra, dtype=array.dtype)
     for i in range(array.size):
@@ -147,7 +147,7 @@ def _longer(array, extra):
     return longer
 
 
-@njit
+@inner
 def _push_one(
     indptr, code, weight, unit, degree, neighbors, push, u, p, xi, seen, queued, touched, queue
 ):

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import check_generator
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -34,13 +34,13 @@ def mixed(z):
     return z ^ (z >> _31)
 
 
-@njit
+@inner
 def slot_of(r, size):
     """One of ``size`` slots (uint64) from 64 random bits: the high word of ``r * size``."""
     return ((r >> _32) * size + (((r & _LOW_32) * size) >> _32)) >> _32
 
 
-@njit
+@inner
 def fraction_of(r, size):
     """The low word of ``r * size`` as a fraction of 1: independent of the slot."""
     return float(r * size) * _UNIT

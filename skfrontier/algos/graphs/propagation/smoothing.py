@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.graphs.propagation.grounded import GroundedSignedGraph
 
 
@@ -40,7 +40,7 @@ def laplacian_product(indptr, code, weight, unit, degree, z, out):
         out[u] = degree[u] * z[u] - _row_product(indptr, code, weight, unit, z, u)
 
 
-@njit
+@inner
 def _row_product(indptr, code, weight, unit, z, u):
     total = 0.0
     if unit > 0.0:

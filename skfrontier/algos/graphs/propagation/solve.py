@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tqdm import tqdm
@@ -18,7 +18,11 @@ from skfrontier.algos.graphs.propagation.choice import (
 )
 from skfrontier.algos.graphs.propagation.deeper import push_deeper
 from skfrontier.algos.graphs.propagation.errors import next_size
-from skfrontier.algos.graphs.propagation.exact import exact_solver
+from skfrontier.algos.graphs.propagation.exact import (
+    ConjugateGradients,
+    Factorisation,
+    exact_solver,
+)
 from skfrontier.algos.graphs.propagation.grounded import GroundedSignedGraph
 from skfrontier.algos.graphs.propagation.intervals import (
     INTERVALS,
@@ -28,6 +32,13 @@ from skfrontier.algos.graphs.propagation.intervals import (
 )
 from skfrontier.algos.graphs.propagation.pairs import BLOCK, PairSums
 from skfrontier.algos.graphs.propagation.plan import PropagationPlan
+from skfrontier.algos.graphs.propagation.push import label_reach
+from skfrontier.algos.graphs.propagation.residuals import (
+    absorption_times,
+    column_slack,
+    row_slack,
+    within_label_reach,
+)
 from skfrontier.algos.graphs.propagation.rows import RowSums, row_chunk
 from skfrontier.algos.graphs.propagation.vectors import (
     N_BATCHES,
@@ -56,7 +67,7 @@ class Solution:
         Bound of the sampling error by the plan's criterion; largest relative residual of 'cg' that
         missed ``rtol``.
     low, high : ndarray or None
-        Interval of single entries.
+        Interval of single entries, where it was asked for.
     """
 
     value: np.ndarray
@@ -71,7 +82,24 @@ class Solution:
     @classmethod
     def exact(cls, value: np.ndarray, solver: str, achieved: float) -> "Solution":
         """A solution that was not sampled."""
-        return cls(value, np.zeros_like(value), solver, achieved=achieved, low=value, high=value)
+        return cls(value, np.zeros_like(value), solver, achieved=achieved)
+
+    def shortfall(self, plan: PropagationPlan) -> str:
+        """Where the solution misses what was asked for, and what to do; empty where it does not."""
+        tol = plan.target[0]
+        if self.solver != "multitree":
+            if not self.achieved > 0:
+                return ""
+            return (
+                f"conjugate gradients stopped at a relative residual of {self.achieved:.3g}; try "
+                "solver='direct' or preconditioner='amg'."
+            )
+        if plan.fixed_blocks is not None or self.achieved <= tol:
+            return ""
+        return (
+            f"{self.n_forests} forests reached an error of {self.achieved:.3g}, not {tol:g}; raise "
+            "max_forests or tol, or use solver='cg'."
+        )
 
     @classmethod
     def joined(cls, parts: list["Solution"], axis: int) -> "Solution":
@@ -144,10 +172,15 @@ def solve_pairs(
     cols: np.ndarray,
     plan: PropagationPlan,
     base: np.uint64,
+    *,
+    errors: bool,
 ) -> Solution:
-    """Entries of ``Q`` at positions in ``graph.nodes`` and ``graph.labeled``."""
+    """Entries of ``Q`` at positions in ``graph.nodes`` and ``graph.labeled``.
+
+    With ``errors`` the solution has intervals, and no solver is stopped early.
+    """
     n_solves = min(np.unique(rows).size, np.unique(cols).size)
-    solver, rtol, limit = _first_choice(graph, int(rows[0]), n_solves, plan)
+    solver, rtol, limit = _first_choice(graph, int(rows[0]), n_solves, plan, loose=not errors)
     if solver in ("multitree", "undecided"):
         sums = PairSums(
             graph, rows, cols, base, push=plan.first_push, rao_blackwell=plan.rao_blackwell
@@ -157,18 +190,19 @@ def solve_pairs(
         if solver == "multitree" or _pairs_forests(sums, plan) < limit:
             return _sampled_pairs(sums, plan)
         solver = "cg"
-    return _solved_pairs(graph, rows, cols, solver, rtol, plan.preconditioner)
+    solve = exact_solver(graph, solver, rtol, plan.preconditioner)
+    return _solved_pairs(graph, rows, cols, solve, solver, errors)
 
 
 def _first_choice(
-    graph: GroundedSignedGraph, row: int, n_solves: int, plan: PropagationPlan
+    graph: GroundedSignedGraph, row: int, n_solves: int, plan: PropagationPlan, *, loose: bool
 ) -> tuple[str, float, float]:
     """Solver, or 'undecided' where a pilot of forests must tell; its ``rtol``; the solver's cost."""
     if plan.solver != "auto":
         return plan.solver, plan.rtol, math.inf
     if certain := fixed_choice(graph, n_solves):
         return certain, plan.rtol, math.inf
-    rtol = loose_rtol(plan)
+    rtol = loose_rtol(plan) if loose else plan.rtol
     limit = gradients_cost(graph, row, n_solves, rtol)
     return ("undecided" if least_forests_cost(graph) < limit else "cg"), rtol, limit
 
@@ -197,9 +231,13 @@ def _pairs_forests(sums: PairSums, plan: PropagationPlan) -> float:
 
 def _certain(sums: PairSums, plan: PropagationPlan) -> bool:
     """Whether the push alone is within the requested error at every pair."""
-    tol, relative = plan.target
-    size = float(np.sqrt(np.mean(sums.push_value**2))) if relative and sums.reach.size else 1.0
-    return bool((sums.reach <= tol * size).all())
+    return _push_error(sums, plan) <= plan.target[0]
+
+
+def _push_error(sums: PairSums, plan: PropagationPlan) -> float:
+    """Largest error of the push alone, relative to its values' size where the plan says so."""
+    reach = float(sums.reach.max(initial=0.0))
+    return _relative(reach, sums.push_value) if plan.target[1] else reach
 
 
 def _pairs_error(sums: PairSums, plan: PropagationPlan) -> float:
@@ -233,10 +271,12 @@ def _sampled_pairs(sums: PairSums, plan: PropagationPlan) -> Solution:
         look = sizes.index(n_blocks) + 1
     estimate = sums.estimate()
     if plan.interval == "bernstein":
-        low, high = bernstein_interval(estimate, plan.confidence, look)
+        # An automatic push keeps the pilot's forests or draws new ones by what the pilot shows: half each.
+        halves = 2 if plan.push == "auto" and look else 1
+        low, high = bernstein_interval(estimate, 1 - (1 - plan.confidence) / halves, look)
     else:
         low, high = INTERVALS[plan.interval](estimate, plan.confidence)
-    achieved = _pairs_error(sums, plan) if sums.n_forests else float(sums.reach.max(initial=0.0))
+    achieved = _pairs_error(sums, plan) if sums.n_forests else _push_error(sums, plan)
     return Solution(
         estimate.value, estimate.stderr, "multitree", sums.n_forests, sums.n_steps, achieved, low,
         high,
@@ -247,25 +287,32 @@ def _solved_pairs(
     graph: GroundedSignedGraph,
     rows: np.ndarray,
     cols: np.ndarray,
+    solve: Factorisation | ConjugateGradients,
     solver: str,
-    rtol: float,
-    preconditioner: str,
+    errors: bool,
 ) -> Solution:
     """One solve for each distinct row or column, whichever are fewer."""
-    value = np.empty(rows.size)
+    value, slack = np.empty(rows.size), np.empty(rows.size)
     by_rows = np.unique(rows).size <= np.unique(cols).size
     group = rows if by_rows else cols
     order = np.argsort(group, kind="stable")
     distinct, first = np.unique(group[order], return_index=True)
     near = graph.boundary.tocsc()
-    solve = exact_solver(graph, solver, rtol, preconditioner)
     for one, pairs in zip(distinct, np.split(order, first[1:]), strict=True):
+        b = _unit_row(graph, one) if by_rows else near[:, [one]].toarray().ravel()
+        x = solve(b)
         if by_rows:
-            value[pairs] = near[:, cols[pairs]].T @ solve(_unit_row(graph, one))
+            value[pairs] = near[:, cols[pairs]].T @ x
         else:
-            x = solve(near[:, [one]].toarray().ravel())
             value[pairs] = (graph.gauge * x)[rows[pairs]]
-    return Solution.exact(value, solver, solve.worst_residual)
+        if errors:
+            slack[pairs] = (row_slack if by_rows else column_slack)(graph, b, x)
+    solution = Solution.exact(value, solver, solve.worst_residual)
+    if not errors:
+        return solution
+    slack *= label_reach(graph)[cols] if by_rows else absorption_times(graph)[rows]
+    low, high = within_label_reach(graph, value, slack, cols)
+    return replace(solution, low=low, high=high)
 
 
 def _unit_row(graph: GroundedSignedGraph, row: int) -> np.ndarray:
@@ -276,11 +323,19 @@ def _unit_row(graph: GroundedSignedGraph, row: int) -> np.ndarray:
 
 
 def solve_rows(
-    graph: GroundedSignedGraph, rows: np.ndarray, plan: PropagationPlan, base: np.uint64
+    graph: GroundedSignedGraph,
+    rows: np.ndarray,
+    plan: PropagationPlan,
+    base: np.uint64,
+    *,
+    errors: bool,
 ) -> Solution:
-    """Rows of ``Q`` at positions in ``graph.nodes``, shape (n_rows, n_labeled)."""
+    """Rows of ``Q`` at positions in ``graph.nodes``, shape (n_rows, n_labeled).
+
+    With ``errors`` no solver is stopped early.
+    """
     n_solves = min(np.unique(rows).size, graph.labeled.size)
-    solver, rtol, limit = _first_choice(graph, int(rows[0]), n_solves, plan)
+    solver, rtol, limit = _first_choice(graph, int(rows[0]), n_solves, plan, loose=not errors)
     if solver == "undecided":
         solver = "multitree" if _rows_forests(graph, rows, plan, base) < limit else "cg"
     if solver == "multitree":
@@ -330,12 +385,14 @@ def _sampled_rows(
         sums.grow(plan.fixed_blocks, plan.n_jobs)
     else:
         n_blocks = 1
-        while True:
-            sums.grow(n_blocks, plan.n_jobs)
-            error = _rows_error(sums, plan)
-            if error <= plan.target[0] or n_blocks == plan.most_blocks:
-                break
-            n_blocks = min(next_size(n_blocks, error / plan.target[0]), plan.most_blocks)
+        with _progress(plan, BLOCK * plan.most_blocks) as report:
+            while True:
+                sums.grow(n_blocks, plan.n_jobs)
+                report(sums.n_blocks * BLOCK)
+                error = _rows_error(sums, plan)
+                if error <= plan.target[0] or n_blocks == plan.most_blocks:
+                    break
+                n_blocks = min(next_size(n_blocks, error / plan.target[0]), plan.most_blocks)
     estimate = sums.estimate()
     return Solution(
         estimate.value, estimate.stderr, "multitree", estimate.n_forests, estimate.n_steps,

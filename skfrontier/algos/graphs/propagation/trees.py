@@ -5,7 +5,7 @@ One forest estimates ``x' L_UU^-1 z`` for sparse ``x`` and ``z`` by
 ``c_v`` is 1/2 on frustrated components (walked on both sheets) and 1 elsewhere.
 """
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 
 
 @njit
@@ -45,7 +45,7 @@ def add_pair_products(
                 tree_sum[forest[2 * v + 1]] = 0.0
 
 
-@njit
+@inner
 def _scatter(forest, kills, lift, v, value, tree_sum, root_killing):
     for s in range(2 if lift[v] else 1):
         root = forest[2 * v + s]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos._validation import check_count
 from skfrontier.algos.graphs.propagation.estimate import ForestEstimate
 from skfrontier.algos.graphs.propagation.grounded import GroundedSignedGraph
@@ -126,7 +126,7 @@ def _walk(indptr, code, threshold, other, killing, boundary, seeds, rows, n_walk
     return ends, steps
 
 
-@njit
+@inner
 def _label(boundary, u, killing, r, sheet):
     """A label beside ``u``, by weight: 1 + its position, with the sign of edge and sheet."""
     weight, label, ends = boundary

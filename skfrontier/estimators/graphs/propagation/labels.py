@@ -1,6 +1,8 @@
 """Semi-supervised classification and regression on signed graphs."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,23 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from skfrontier.algos._validation import check_choice, check_count
-from skfrontier.algos.graphs.propagation.adjacency import read_adjacency
+from skfrontier.algos.graphs.propagation.adjacency import as_csr, read_adjacency
 from skfrontier.estimators.graphs.propagation.operator import (
     PLAN_OPTIONS,
     LabelPropagationOperator,
 )
+
+
+@contextmanager
+def _restored_on_failure(model: BaseEstimator) -> Iterator[None]:
+    """Leave a model as it was before where a fit fails halfway."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
 
 
 class _SignedPropagation(BaseEstimator):
@@ -96,7 +110,7 @@ class _SignedPropagation(BaseEstimator):
             warnings.warn(
                 f"{missing} nodes are reached by no label and get the labels' average.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return operator, *operator.transform(values, return_std=True)
 
@@ -115,7 +129,7 @@ class _SignedPropagation(BaseEstimator):
         return average
 
     def _read_links(self, X: Any) -> sparse.csr_array:
-        links = sparse.csr_array(X if sparse.issparse(X) else np.atleast_2d(X), dtype=np.float64)
+        links = as_csr(X if sparse.issparse(X) else np.atleast_2d(X), "X")
         if links.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {links.shape[1]} features, but {type(self).__name__} is expecting "
@@ -140,8 +154,8 @@ class SignedLabelPropagation(ClassifierMixin, _SignedPropagation):
     n_neighbors : int, default=10
         Of "knn".
     unlabeled : "auto" or a value, default="auto"
-        Value of ``y`` at nodes without a label. "auto": NaN and -1, but where the only values are -1 and 1
-        both are classes. For graphs coded -1, 0, 1 take 0.
+        Value of ``y`` at nodes without a label, beside NaN and None. "auto": -1, but where the only values
+        are -1 and 1 both are classes. For graphs coded -1, 0, 1 take 0.
     solver : {"auto", "multitree", "cg", "direct"}, default="auto"
         This and the parameters below are those of :class:`LabelPropagationOperator`.
     tol : float, default=None
@@ -227,11 +241,17 @@ class SignedLabelPropagation(ClassifierMixin, _SignedPropagation):
         -------
         self : SignedLabelPropagation
         """
+        with _restored_on_failure(self):
+            self._fit(X, y)
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
         adjacency, index = self._read_graph(X)
         y = _read_targets(y, adjacency.shape[0])
         labeled = ~unlabeled_mask(y, self.unlabeled)
-        check_classification_targets(y[labeled])
-        classes, codes = np.unique(y[labeled], return_inverse=True)
+        known = np.array(y[labeled].tolist()) if y.dtype == object else y[labeled]
+        check_classification_targets(known)
+        classes, codes = np.unique(known, return_inverse=True)
         if classes.size < 2:
             raise ValueError(
                 f"y must have at least two classes at labelled nodes, got {classes.size} class."
@@ -247,7 +267,6 @@ class SignedLabelPropagation(ClassifierMixin, _SignedPropagation):
         self.decision_scores_, self.stderr_ = scores, stderr
         self.label_distributions_ = _distributions(scores)
         self.transduction_ = classes[self.label_distributions_.argmax(axis=1)]
-        return self
 
     def predict(self, X=None):
         """Classes of the fitted nodes, or of new ones.
@@ -376,6 +395,11 @@ class SignedLabelPropagationRegressor(RegressorMixin, _SignedPropagation):
         -------
         self : SignedLabelPropagationRegressor
         """
+        with _restored_on_failure(self):
+            self._fit(X, y)
+        return self
+
+    def _fit(self, X: Any, y: Any) -> None:
         adjacency, index = self._read_graph(X)
         y = _read_targets(y, adjacency.shape[0]).astype(np.float64)
         missing = np.isnan(y) if _is_auto(self.unlabeled) else unlabeled_mask(y, self.unlabeled)
@@ -389,7 +413,6 @@ class SignedLabelPropagationRegressor(RegressorMixin, _SignedPropagation):
         stderr[~operator.reachable_] = 0.0
         self._index, self._mean = index, known.mean()
         self.operator_, self.transduction_, self.stderr_ = operator, values, stderr
-        return self
 
     def predict(self, X=None):
         """Values of the fitted nodes, or of new ones.
@@ -412,9 +435,14 @@ class SignedLabelPropagationRegressor(RegressorMixin, _SignedPropagation):
 
 def unlabeled_mask(y: np.ndarray, unlabeled: Any) -> np.ndarray:
     """Which targets are none, by the rule of ``unlabeled``."""
-    missing = np.isnan(y) if y.dtype.kind == "f" else np.zeros(y.size, dtype=np.bool_)
+    if y.dtype == object:
+        missing = np.array([_is_missing(value) for value in y], dtype=np.bool_)
+    else:
+        missing = np.isnan(y) if y.dtype.kind == "f" else np.zeros(y.size, dtype=np.bool_)
     if not _is_auto(unlabeled):
-        if isinstance(unlabeled, float) and np.isnan(unlabeled):
+        if np.ndim(unlabeled) > 0:
+            raise ValueError(f"unlabeled must be 'auto' or one value, got {unlabeled!r}.")
+        if _is_missing(unlabeled):
             return missing
         return missing | (y == unlabeled)
     if y.dtype.kind not in "fiu":
@@ -427,9 +455,14 @@ def unlabeled_mask(y: np.ndarray, unlabeled: Any) -> np.ndarray:
             "y holds -1, 0 and 1: -1 is taken for unlabelled, 0 and 1 for classes. Use unlabeled=0 if 0 "
             "means unlabelled.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return missing | (y == -1)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN or the missing value of pandas, which is not even equal to itself."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _is_auto(unlabeled: Any) -> bool:

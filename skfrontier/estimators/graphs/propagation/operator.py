@@ -63,9 +63,11 @@ class LabelPropagationOperator(BaseEstimator):
     rao_blackwell : bool, default=True
         False: values of roots in place of tree means, for comparison (``query`` and ``transform``).
     interval : {"normal", "bernstein"}, default="normal"
-        Intervals of ``query``: Student's t, or a proven bound that is valid under adaptive stopping too.
+        Intervals of ``query`` from forests: Student's t, or a proven bound that is valid under adaptive
+        stopping too. Solvers have proven ones, from their residual.
     rtol : float, default=1e-8
-        Relative residual of "cg". Where "auto" chose it for many entries, a tenth of ``tol`` if that is more.
+        Relative residual of "cg", at least 1e-15. Where "auto" chose it for entries or rows and neither
+        errors nor intervals are asked for, a tenth of ``tol`` if that is more.
     preconditioner : {"jacobi", "amg"}, default="jacobi"
         Of "cg"; "amg" needs pyamg.
     unreachable : {"nan", "zero", "raise"}, default="nan"
@@ -277,7 +279,7 @@ class LabelPropagationOperator(BaseEstimator):
             If a node is not labelled.
         """
         check_is_fitted(self)
-        labels = self._label_positions(np.atleast_1d(self._read_nodes(l, "l")))
+        labels = self._label_positions(np.atleast_1d(self._read_nodes(l, "l", 1)))
         graph = self._graph
         identity = np.zeros((self.n_labeled_, labels.size))
         identity[labels, np.arange(labels.size)] = 1.0
@@ -309,9 +311,10 @@ class LabelPropagationOperator(BaseEstimator):
         values : ndarray of the broadcast shape
             A labelled node has 1 at itself and 0 at other labels.
         std : ndarray
-            Only with ``return_std=True``.
+            Only with ``return_std=True``; 0 from solvers, which do not sample.
         interval : tuple of ndarray
-            Lower and upper ends, only with ``return_interval=True``.
+            Lower and upper ends, only with ``return_interval=True``. From solvers they are certain, up to
+            the rounding of their residual; from forests as ``interval`` says.
 
         Raises
         ------
@@ -328,8 +331,13 @@ class LabelPropagationOperator(BaseEstimator):
         parts[:, ~self.reachable_[u]] = self._fill()
         if inner.any():
             rows, cols = self._position[u[inner]], labels[inner]
-            solution = solve_pairs(self._graph, rows, cols, self._plan(), self._seed)
-            parts[:, inner] = solution.value, solution.stderr, solution.low, solution.high
+            solution = solve_pairs(
+                self._graph, rows, cols, self._plan(), self._seed,
+                errors=return_std or return_interval,
+            )  # fmt: skip
+            parts[:2, inner] = solution.value, solution.stderr
+            if return_interval:
+                parts[2:, inner] = solution.low, solution.high
         else:
             solution = _NOTHING
         self._record(solution)
@@ -400,7 +408,7 @@ class LabelPropagationOperator(BaseEstimator):
             If a node does not exist.
         """
         check_is_fitted(self)
-        u = np.atleast_1d(self._read_nodes(u, "u"))
+        u = np.atleast_1d(self._read_nodes(u, "u", 1))
         value = np.zeros((u.size, self.n_labeled_))
         std = np.zeros_like(value)
         at_label = self._is_label[u]
@@ -410,7 +418,9 @@ class LabelPropagationOperator(BaseEstimator):
         solution = _NOTHING
         if inner.any():
             distinct, back = np.unique(self._position[u[inner]], return_inverse=True)
-            solution = solve_rows(self._graph, distinct, self._plan(), self._seed)
+            solution = solve_rows(
+                self._graph, distinct, self._plan(), self._seed, errors=return_std
+            )
             value[inner], std[inner] = solution.value[back], solution.stderr[back]
         self._record(solution)
         return (value, std) if return_std else value
@@ -485,22 +495,8 @@ class LabelPropagationOperator(BaseEstimator):
         """Keep what the latest call did, and warn where it fell short."""
         self.solver_, self.achieved_ = solution.solver, solution.achieved
         self.n_forests_, self.n_steps_ = solution.n_forests, solution.n_steps
-        if solution.solver == "multitree":
-            tol = self._plan().target[0]
-            if self.n_forests == "adaptive" and solution.achieved > tol:
-                warnings.warn(
-                    f"{solution.n_forests} forests reached an error of {solution.achieved:.3g}, not "
-                    f"{tol:g}; raise max_forests or tol, or use solver='cg'.",
-                    ConvergenceWarning,
-                    stacklevel=4,
-                )
-        elif solution.achieved > 0:
-            warnings.warn(
-                f"conjugate gradients stopped at a relative residual of {solution.achieved:.3g}; "
-                "try solver='direct' or preconditioner='amg'.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        if shortfall := solution.shortfall(self._plan()):
+            warnings.warn(shortfall, ConvergenceWarning, stacklevel=4)
 
     def _everywhere(self, values: np.ndarray, at_labels: np.ndarray) -> np.ndarray:
         """Spread rows of the graph's nodes over all nodes."""
@@ -524,8 +520,10 @@ class LabelPropagationOperator(BaseEstimator):
         check_finite(values, "y")
         return values.astype(np.float32 if values.dtype == np.float32 else np.float64, copy=False)
 
-    def _read_nodes(self, nodes: Any, name: str) -> np.ndarray:
+    def _read_nodes(self, nodes: Any, name: str, most: float = np.inf) -> np.ndarray:
         values = as_numbers(nodes, name)
+        if values.ndim > most:
+            raise ValueError(f"{name} must be a node or a 1-D array of nodes, got {values.ndim}-D.")
         if values.size == 0:
             return values.astype(np.int64)
         if values.dtype.kind not in "iu":
