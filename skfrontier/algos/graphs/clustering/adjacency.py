@@ -10,7 +10,7 @@ from collections import namedtuple
 import numpy as np
 from scipy import sparse
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.graphs.clustering.edge_table import (
     EMPTY,
     copy_entries,
@@ -28,6 +28,9 @@ START, LENGTH, LOG_LENGTH, HEAD, N_NEIGHBORS, MARK = range(6)
 
 # Columns of ``weight``: the degree of a vertex, all its changes ever, and those up to its last vote.
 DEGREE, CHANGED, VOTED = range(3)
+
+# The table of edges stands alone in its arrays. (A literal 0 would be compiled as a type of its own.)
+FIRST = np.int64(0)
 
 # What is left of an edge below this share of its weight is rounding, and the edge is gone.
 ROUNDING = 1e-12
@@ -49,10 +52,10 @@ LogArrays = namedtuple(
 )
 
 
-@njit
+@inner
 def edge_weight(log, u, v):
     """Present weight of the edge {u, v}, 0 where there is none."""
-    slot = find_slot(log.keys, 0, log.keys.shape[0] - 1, pair_key(u, v))
+    slot = find_slot(log.keys, FIRST, log.keys.shape[0] - 1, pair_key(u, v))
     if log.keys[slot] != EMPTY:
         return log.values[slot]
     if log.vertex[u, LENGTH] > log.vertex[v, LENGTH]:
@@ -80,14 +83,14 @@ def edge_weights(log, us, vs):
     return weights
 
 
-@njit
+@inner
 def change_edge(log, u, v, change):
     """Add ``change`` to an edge; return what was really added, and +1 / -1 for an edge made / gone."""
     before = edge_weight(log, u, v)
     after = before + change
     if after <= ROUNDING * before:
         change, after = -before, 0.0
-    slot = find_slot(log.keys, 0, log.keys.shape[0] - 1, pair_key(u, v))
+    slot = find_slot(log.keys, FIRST, log.keys.shape[0] - 1, pair_key(u, v))
     if log.keys[slot] == EMPTY:
         log.keys[slot] = pair_key(u, v)
         log.counters[N_TOUCHED] += 1
@@ -99,7 +102,7 @@ def change_edge(log, u, v, change):
     return change, appeared
 
 
-@njit
+@inner
 def _append(log, v, neighbor, change, appeared):
     i = log.counters[N_CHANGES]
     log.counters[N_CHANGES] = i + 1
@@ -116,7 +119,7 @@ def _append(log, v, neighbor, change, appeared):
         log.weight[v, DEGREE] += change
 
 
-@njit
+@inner
 def merge_log(log, v, neighbor, weight, at):
     """Write the present neighbours of ``v`` from position ``at`` on, those of its row first, in order.
 
@@ -131,10 +134,10 @@ def merge_log(log, v, neighbor, weight, at):
         log.vertex[log.change_neighbor[i], MARK] = touched
         i = log.older[i]
     for j in range(log.vertex[v, START], log.vertex[v, START] + log.vertex[v, LENGTH]):
-        z = log.row_neighbor[j]
+        z = np.int64(log.row_neighbor[j])
         present = log.row_weight[j]
         if log.vertex[z, MARK] == touched:
-            present = log.values[find_slot(log.keys, 0, mask, pair_key(v, z))]
+            present = log.values[find_slot(log.keys, FIRST, mask, pair_key(v, z))]
             log.vertex[z, MARK] = written
         if present > 0:
             neighbor[at] = z
@@ -143,9 +146,9 @@ def merge_log(log, v, neighbor, weight, at):
     end_of_row = at
     i = log.vertex[v, HEAD]
     while i >= 0:
-        z = log.change_neighbor[i]
+        z = np.int64(log.change_neighbor[i])
         if log.vertex[z, MARK] == touched:
-            present = log.values[find_slot(log.keys, 0, mask, pair_key(v, z))]
+            present = log.values[find_slot(log.keys, FIRST, mask, pair_key(v, z))]
             log.vertex[z, MARK] = written
             if present > 0:
                 neighbor[at] = z
@@ -155,7 +158,7 @@ def merge_log(log, v, neighbor, weight, at):
     return end_of_row, at
 
 
-@njit
+@inner
 def compact_if_sparse(log, v):
     """Rewrite the log of ``v`` where most of it no longer stands for a neighbour.
 

@@ -73,7 +73,10 @@ def apply_edges(us, vs, changes, position, log, levels, affinity, prior, beta, r
     n_labels = affinity.shape[0]
     ids = np.empty((4, n_levels + 2), np.int64)
     label_weight = np.zeros(n_labels)
-    block_weight = np.zeros(max(levels.info[:, N_BLOCKS].max(), 1))
+    n_blocks = 1
+    for level in range(1, n_levels + 1):
+        n_blocks = max(n_blocks, levels.info[level, N_BLOCKS])
+    block_weight = np.zeros(n_blocks)
     for i in range(position, us.shape[0]):
         u, v = np.int64(us[i]), np.int64(vs[i])
         level, room = _lacks_room(log, levels, u, v)
