@@ -26,8 +26,9 @@ N_CHANGES, N_TOUCHED, STAMP, N_EDGES = range(4)
 # change (-1: none), how many neighbours it has, and a scratch mark.
 START, LENGTH, LOG_LENGTH, HEAD, N_NEIGHBORS, MARK = range(6)
 
-# Columns of ``weight``: the degree of a vertex, all its changes ever, and those up to its last vote.
-DEGREE, CHANGED, VOTED = range(3)
+# Columns of ``weight``: the degree of a vertex, all its changes ever, those up to its last vote, and the
+# volume with which it counts among the vertices whose vote is open (0: settled).
+DEGREE, CHANGED, VOTED, OPEN = range(4)
 
 # The table of edges stands alone in its arrays. (A literal 0 would be compiled as a type of its own.)
 FIRST = np.int64(0)
@@ -39,7 +40,7 @@ LogArrays = namedtuple(
     "LogArrays",
     [
         "vertex",  # (n_vertices, 6) integers
-        "weight",  # (n_vertices, 3) numbers
+        "weight",  # (n_vertices, 4) numbers
         "row_neighbor",
         "row_weight",
         "older",  # the change before, -1 at the end of a list
@@ -212,7 +213,7 @@ class AdjacencyLog:
         for column in (LENGTH, LOG_LENGTH, N_NEIGHBORS):
             vertex[:, column] = np.diff(A.indptr)
         vertex[:, HEAD] = -1
-        weight = np.zeros((n, 3))
+        weight = np.zeros((n, 4))
         weight[:, DEGREE] = np.asarray(A.sum(axis=1), np.float64).ravel()
         self.arrays = LogArrays(
             vertex=vertex,
@@ -248,9 +249,13 @@ class AdjacencyLog:
             self.arrays = log._replace(vertex=vertex, weight=enlarged(log.weight, size))
         self.n_vertices = n
 
-    def mark_voted(self) -> None:
-        """Note that all vertices have voted now."""
-        self.arrays.weight[:, VOTED] = self.arrays.weight[:, CHANGED]
+    def mark_voted(self, dissenting: np.ndarray) -> float:
+        """Note that all vertices have voted now, and which are not where they voted; return their volume."""
+        weight = self.arrays.weight
+        weight[:, VOTED] = weight[:, CHANGED]
+        weight[:, OPEN] = 0
+        weight[: self.n_vertices, OPEN] = np.where(dissenting, weight[: self.n_vertices, DEGREE], 0)
+        return float(weight[:, OPEN].sum())
 
     def reserve(self, n_edges: int) -> None:
         """Make room for ``n_edges`` more changes."""
