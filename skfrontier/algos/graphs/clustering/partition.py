@@ -103,7 +103,9 @@ def persistent_ids(
     for cluster, before in zip(*linear_sum_assignment(-overlap), strict=True):
         if overlap[cluster, before] > 0:
             ids[cluster] = before
-    free = np.setdiff1d(np.arange(2 * n_clusters), ids)
     new = ids < 0
+    taken = np.zeros(n_clusters + n_before, bool)
+    taken[ids[~new]] = True
+    free = np.flatnonzero(~taken)
     ids[new] = free[: new.sum()]
     return ids

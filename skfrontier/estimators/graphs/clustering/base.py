@@ -153,7 +153,10 @@ class HierarchyClustering(ClusterMixin, BaseEstimator):
             If the depth was changed, which only a new fit can do.
         """
         check_is_fitted(self)
-        settings = Settings(**self._settings()).checked()
+        settings = Settings(**self._settings())
+        if settings == self._hierarchy.settings:
+            return self._hierarchy
+        settings = settings.checked()
         if settings.depth != self._hierarchy.settings.depth:
             raise ValueError(
                 f"depth={settings.depth} is not the depth of the fitted hierarchy, "
