@@ -229,3 +229,21 @@ def test_many_moves_call_for_a_full_solve():
                 gaps.append(score - adjusted_rand_score(truth, full_labels(model, 4)))
     assert max(moved) > 0.08
     assert np.mean(gaps) >= -0.01
+
+
+@pytest.mark.parametrize("sizes", [(1000, 1000, 1000, 1000), (2000, 1000, 600, 400)])
+def test_sparse_clusters_that_become_detectable_are_followed(sizes):
+    """Ten edges a vertex, four in ten of them to other clusters: plain clustering goes from .08 to .6."""
+    sizes, gaps = np.array(sizes), []
+    truth = np.repeat(np.arange(4), sizes)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        edges = rng.permutation(make_sbm_edges(sizes, 5.9 / (sizes - 1), 4.1 / 3000, rng))
+        half = len(edges) // 2
+        model = DynamicSpectralClustering(n_clusters=4, random_state=seed)
+        model.fit(EdgeList(edges[:half], n_vertices=4000))
+        for i, batch in enumerate(np.array_split(edges[half:], 48)):
+            score = adjusted_rand_score(truth, model.partial_fit(batch).query())
+            if i % 8 == 7:
+                gaps.append(score - adjusted_rand_score(truth, full_labels(model, 4)))
+    assert np.mean(gaps) >= -0.01

@@ -99,7 +99,7 @@ def test_same_seed_same_labels(stream):
         np.testing.assert_array_equal(first, second)
 
 
-@pytest.mark.parametrize("factor", [0.125, 1e-9, 1e9])
+@pytest.mark.parametrize("factor", [0.125, 1e-9, 1e9, 1e-99, 1e99])
 def test_scaled_weights_give_the_same_labels(stream, factor):
     def run(scale):
         model = DynamicSpectralClustering(n_clusters=4, random_state=0)
@@ -314,6 +314,8 @@ def fitted(stream):
         ([(0, 1)], [np.inf], ValueError, "positive and finite"),
         ([(0, 1)], [1.0, 2.0], ValueError, "shape"),
         ([(0, 1)], ["heavy"], TypeError, "real numbers"),
+        ([(0, 1)], [1e101], ValueError, "ratios matter"),
+        ([(0, 1)], [5e-324], ValueError, "ratios matter"),
         ([(0, 1.5)], None, TypeError, "whole numbers"),
         ([(0, -1)], None, ValueError, "ids in 0"),
         ([(0, 1, 2)], None, ValueError, "shape"),
@@ -346,7 +348,36 @@ def test_bad_names_change_nothing():
         model.add_vertices(3)
     with pytest.raises(ValueError, match="holds its own"):
         model.partial_fit(graph, [1.0])
+    for missing in (None, float("nan"), pd.NA, pd.NaT):
+        with pytest.raises(ValueError, match="name two vertices"):
+            model.partial_fit([("0", missing)])
     assert len(model.nodes_) == model.n_vertices_ == 10
+
+
+def test_vertices_without_edges_are_kept():
+    graph = nx.Graph([("x", "y")])
+    graph.add_node("alone")
+    fresh = DynamicSpectralClustering(n_clusters=1).partial_fit(graph)
+    assert fresh.nodes_ == ["x", "y", "alone"]
+    assert fresh.query(["alone", "x"]).tolist() == [-1, 0]
+    later = DynamicSpectralClustering(n_clusters=1).fit(nx.path_graph(3)).partial_fit(graph)
+    assert later.nodes_ == [0, 1, 2, "x", "y", "alone"]
+    assert later.n_vertices_ == 6
+    counted = DynamicSpectralClustering().partial_fit(EdgeList([(0, 1)], n_vertices=5))
+    assert counted.n_vertices_ == 5
+    assert counted.partial_fit(EdgeList([(0, 2)], n_vertices=7)).n_vertices_ == 7
+    before = state_of(later)
+    later.delete(graph)  # takes its edges
+    assert later.n_vertices_ == 6
+    assert state_of(later) != before
+
+
+def test_budgets_take_no_memory_for_vertices_that_cannot_come():
+    A = np.ones((6, 6)) - np.eye(6)
+    for huge in ({"min_budget": 2**30}, {"budget_scale": 1e300}):
+        model = DynamicSpectralClustering(n_clusters=2, random_state=0, **huge).fit(A)
+        assert model.levels_[1]["budget"] <= 2**16
+        assert model.partial_fit([(0, 6)]).query().shape == (7,)
 
 
 def test_missing_edges_and_too_much_weight_change_nothing(fitted, stream):
@@ -525,3 +556,48 @@ def test_float32_points_stay_float32():
     X = load_digits().data[:100].astype(np.float32)
     model = DynamicKNNSpectralClustering(n_clusters=3, random_state=0).fit(X)
     assert model.partial_fit(X[:5] + 0.5)._points.dtype == np.float32
+
+
+def test_points_are_the_models_own():
+    X = np.random.default_rng(1).normal(size=(80, 3))
+    given = X[:50].copy()
+    model = DynamicKNNSpectralClustering(n_clusters=2, random_state=0).fit(given)
+    same = DynamicKNNSpectralClustering(n_clusters=2, random_state=0).fit(X[:50])
+    given[:] = 0
+    A, B = (m.partial_fit(X[50:]).adjacency() for m in (model, same))
+    assert (A != B).nnz == 0
+
+
+def test_a_batch_larger_than_the_tail_has_exact_neighbors(monkeypatch):
+    monkeypatch.setattr("skfrontier.estimators.graphs.clustering.points._TAIL", 7)
+    X = np.random.default_rng(2).normal(size=(70, 2))
+    model = DynamicKNNSpectralClustering(n_clusters=2, n_neighbors=np.int8(3), random_state=0)
+    model.fit(X[:6]).partial_fit(X[6:])
+    A = model.adjacency()
+    for i in range(6, 70):
+        near = np.argsort(np.linalg.norm(X[:i] - X[i], axis=1))[:3]
+        assert set(A[i].indices[A[i].indices < i]) == set(near)
+
+
+def test_refused_points_change_nothing():
+    X = np.random.default_rng(3).normal(size=(40, 2))
+    model = DynamicKNNSpectralClustering(n_clusters=2, random_state=0).fit(X)
+    before, n_points = state_of(model), len(model._points)
+    for call, match in (
+        (lambda: model.partial_fit(X * 1e200), "scale"),
+        (lambda: clone(model).fit(X * 1e200), "scale"),
+        (
+            lambda: clone(model).set_params(metric="precomputed").fit(X[:, :1] @ X[:, :1].T),
+            "metric",
+        ),
+        (lambda: copy.copy(model).set_params(metric="cosine").partial_fit(X), "metric"),
+        (lambda: model.query([0.5]), "vertices"),
+        (lambda: model.query([[1]]), "vertices"),
+        (lambda: model.query([40]), "vertices"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            call()
+    with pytest.raises(TypeError, match="full"):
+        model.query(full=2)
+    assert state_of(model) == before
+    assert len(model._points) == n_points

@@ -8,11 +8,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from skfrontier.algos import EdgeList, Hierarchy
+from skfrontier.algos import EdgeList, Hierarchy, block_log_affinity
+from skfrontier.algos._numba import njit
+from skfrontier.algos.graphs.clustering.adjacency import DEGREE, OPEN
 from skfrontier.algos.graphs.clustering.edge_table import EMPTY, copy_entries, find_slot, pair_key
 from skfrontier.algos.graphs.clustering.levels import TOP
-from skfrontier.algos.graphs.clustering.update import ENTRIES_READ, PULLS
+from skfrontier.algos.graphs.clustering.update import ENTRIES_READ, OPEN_VOLUME, PULLS, VOTES
 from skfrontier.datasets import make_sbm_edges
+
+
+@njit
+def slot_of(keys, first, mask, key):
+    return find_slot(keys, first, mask, key)
+
+
+@njit
+def key_of(a, b):
+    return pair_key(a, b)
 
 
 def block_graph(seed, sizes=(30, 30, 30), p_in=0.4, p_out=0.03):
@@ -86,6 +98,65 @@ def test_singles_of_a_level_are_singles_of_the_finer_ones():
             assert coarser <= finer
         if rng.random() < 0.2:
             graph.cluster(random_state=rng)
+
+
+def test_open_votes_are_counted_as_they_come():
+    rng = np.random.default_rng(5)
+    edges, n = block_graph(4, p_in=0.2, p_out=0.1)
+    weights = rng.random(len(edges)) + 0.1
+    graph = Hierarchy(EdgeList(edges, weights, n), n_clusters=3, min_budget=20, max_moved=10)
+    graph.cluster(random_state=0)
+    touched, levels = np.zeros(n, bool), []
+    dissenting = graph._log.arrays.weight[:, OPEN] > 0
+    for turn in range(60):
+        changed = edges[turn : turn + 2]
+        if turn % 3:
+            changed = rng.integers(0, n, (2, 2))
+            changed = changed[changed[:, 0] != changed[:, 1]]
+        (graph.insert if turn % 3 else graph.delete)(changed)
+        touched[changed] = True
+        weight = graph._log.arrays.weight[:n]
+        counted = weight[:, OPEN] > 0
+        np.testing.assert_allclose(weight[counted, OPEN], weight[counted, DEGREE])
+        np.testing.assert_allclose(graph.tally[OPEN_VOLUME], weight[:, OPEN].sum(), atol=1e-9)
+        assert not counted[~touched & ~dissenting].any()
+        if turn % 10 == 9:
+            report = graph.cluster(random_state=0)
+            levels.append(report.level)
+            weight = graph._log.arrays.weight[:n]
+            expected = weight[:, OPEN].sum() / weight[:, DEGREE].sum()
+            assert report.unsettled == pytest.approx(expected)
+            if report.level == 0:
+                touched[:] = False
+                dissenting = weight[:, OPEN] > 0
+    assert max(levels) > 0
+
+
+def test_unsettled_volume_of_a_full_solve_is_that_of_dissenting_votes():
+    edges, n = block_graph(6, (120, 120, 120), 0.06, 0.035)
+    graph = Hierarchy(EdgeList(edges, n_vertices=n), n_clusters=3)
+    report = graph.cluster(random_state=0)
+    A, labels, degree = graph.adjacency(), graph.labels(), graph.degrees()
+    known = labels >= 0
+    member = np.eye(3)[labels] * known[:, None]
+    affinity = block_log_affinity(member.T @ A @ member)
+    prior = np.log(member.sum(axis=0) / known.sum())
+    to = A @ member
+    score = np.where(to > 0, to @ affinity.T + prior, -np.inf)
+    dissents = known & (score.max(axis=1) > score[np.arange(n), labels])
+    assert report.unsettled == pytest.approx(degree[dissents].sum() / degree.sum())
+    assert 0 < report.unsettled < 1
+    plain = Hierarchy(EdgeList(edges, n_vertices=n), n_clusters=3, refine_rate=None)
+    assert np.isnan(plain.cluster(random_state=0).unsettled)
+
+
+def test_the_limit_of_moves_falls_with_the_root_of_the_votes(graph):
+    live = 90
+    assert graph.moved_limit == pytest.approx(0.04)
+    graph.tally[VOTES] += live / 2
+    assert graph.moved_limit == pytest.approx(0.08 * np.sqrt(0.5))
+    graph.tally[VOTES] += live * 9
+    assert graph.moved_limit == pytest.approx(0.08)
 
 
 def test_volumes_of_every_level_add_up_to_the_degrees(graph):
@@ -212,17 +283,17 @@ def test_the_log_is_the_graph(changes):
 def test_table_against_a_dictionary(entries):
     keys, values = np.full(64, EMPTY, np.int64), np.zeros(64)
     for key, value in entries.items():
-        slot = find_slot(keys, 0, 63, key)
+        slot = slot_of(keys, 0, 63, key)
         keys[slot], values[slot] = key, value
     larger, their_values = np.full(256, EMPTY, np.int64), np.zeros(256)
     assert copy_entries(keys, values, 0, 64, larger, their_values, 128, 127) == len(entries)
     for key, value in entries.items():
-        assert their_values[find_slot(larger, 128, 127, key)] == value
+        assert their_values[slot_of(larger, 128, 127, key)] == value
     assert (larger[:128] == EMPTY).all()
 
 
 def test_pair_key_does_not_know_order():
-    assert pair_key(3, 2**31 - 2) == pair_key(2**31 - 2, 3) == (3 << 32) | (2**31 - 2)
+    assert key_of(3, 2**31 - 2) == key_of(2**31 - 2, 3) == (3 << 32) | (2**31 - 2)
 
 
 def test_unit_changes_of_a_tiny_weight_beside_a_huge_one():

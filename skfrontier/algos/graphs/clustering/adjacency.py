@@ -10,7 +10,7 @@ from collections import namedtuple
 import numpy as np
 from scipy import sparse
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.graphs.clustering.edge_table import (
     EMPTY,
     copy_entries,
@@ -26,8 +26,12 @@ N_CHANGES, N_TOUCHED, STAMP, N_EDGES = range(4)
 # change (-1: none), how many neighbours it has, and a scratch mark.
 START, LENGTH, LOG_LENGTH, HEAD, N_NEIGHBORS, MARK = range(6)
 
-# Columns of ``weight``: the degree of a vertex, all its changes ever, and those up to its last vote.
-DEGREE, CHANGED, VOTED = range(3)
+# Columns of ``weight``: the degree of a vertex, all its changes ever, those up to its last vote, and the
+# volume with which it counts among the vertices whose vote is open (0: settled).
+DEGREE, CHANGED, VOTED, OPEN = range(4)
+
+# The table of edges stands alone in its arrays. (A literal 0 would be compiled as a type of its own.)
+FIRST = np.int64(0)
 
 # What is left of an edge below this share of its weight is rounding, and the edge is gone.
 ROUNDING = 1e-12
@@ -36,7 +40,7 @@ LogArrays = namedtuple(
     "LogArrays",
     [
         "vertex",  # (n_vertices, 6) integers
-        "weight",  # (n_vertices, 3) numbers
+        "weight",  # (n_vertices, 4) numbers
         "row_neighbor",
         "row_weight",
         "older",  # the change before, -1 at the end of a list
@@ -49,10 +53,10 @@ LogArrays = namedtuple(
 )
 
 
-@njit
+@inner
 def edge_weight(log, u, v):
     """Present weight of the edge {u, v}, 0 where there is none."""
-    slot = find_slot(log.keys, 0, log.keys.shape[0] - 1, pair_key(u, v))
+    slot = find_slot(log.keys, FIRST, log.keys.shape[0] - 1, pair_key(u, v))
     if log.keys[slot] != EMPTY:
         return log.values[slot]
     if log.vertex[u, LENGTH] > log.vertex[v, LENGTH]:
@@ -80,14 +84,14 @@ def edge_weights(log, us, vs):
     return weights
 
 
-@njit
+@inner
 def change_edge(log, u, v, change):
     """Add ``change`` to an edge; return what was really added, and +1 / -1 for an edge made / gone."""
     before = edge_weight(log, u, v)
     after = before + change
     if after <= ROUNDING * before:
         change, after = -before, 0.0
-    slot = find_slot(log.keys, 0, log.keys.shape[0] - 1, pair_key(u, v))
+    slot = find_slot(log.keys, FIRST, log.keys.shape[0] - 1, pair_key(u, v))
     if log.keys[slot] == EMPTY:
         log.keys[slot] = pair_key(u, v)
         log.counters[N_TOUCHED] += 1
@@ -99,7 +103,7 @@ def change_edge(log, u, v, change):
     return change, appeared
 
 
-@njit
+@inner
 def _append(log, v, neighbor, change, appeared):
     i = log.counters[N_CHANGES]
     log.counters[N_CHANGES] = i + 1
@@ -116,7 +120,7 @@ def _append(log, v, neighbor, change, appeared):
         log.weight[v, DEGREE] += change
 
 
-@njit
+@inner
 def merge_log(log, v, neighbor, weight, at):
     """Write the present neighbours of ``v`` from position ``at`` on, those of its row first, in order.
 
@@ -131,10 +135,10 @@ def merge_log(log, v, neighbor, weight, at):
         log.vertex[log.change_neighbor[i], MARK] = touched
         i = log.older[i]
     for j in range(log.vertex[v, START], log.vertex[v, START] + log.vertex[v, LENGTH]):
-        z = log.row_neighbor[j]
+        z = np.int64(log.row_neighbor[j])
         present = log.row_weight[j]
         if log.vertex[z, MARK] == touched:
-            present = log.values[find_slot(log.keys, 0, mask, pair_key(v, z))]
+            present = log.values[find_slot(log.keys, FIRST, mask, pair_key(v, z))]
             log.vertex[z, MARK] = written
         if present > 0:
             neighbor[at] = z
@@ -143,9 +147,9 @@ def merge_log(log, v, neighbor, weight, at):
     end_of_row = at
     i = log.vertex[v, HEAD]
     while i >= 0:
-        z = log.change_neighbor[i]
+        z = np.int64(log.change_neighbor[i])
         if log.vertex[z, MARK] == touched:
-            present = log.values[find_slot(log.keys, 0, mask, pair_key(v, z))]
+            present = log.values[find_slot(log.keys, FIRST, mask, pair_key(v, z))]
             log.vertex[z, MARK] = written
             if present > 0:
                 neighbor[at] = z
@@ -155,7 +159,7 @@ def merge_log(log, v, neighbor, weight, at):
     return end_of_row, at
 
 
-@njit
+@inner
 def compact_if_sparse(log, v):
     """Rewrite the log of ``v`` where most of it no longer stands for a neighbour.
 
@@ -209,7 +213,7 @@ class AdjacencyLog:
         for column in (LENGTH, LOG_LENGTH, N_NEIGHBORS):
             vertex[:, column] = np.diff(A.indptr)
         vertex[:, HEAD] = -1
-        weight = np.zeros((n, 3))
+        weight = np.zeros((n, 4))
         weight[:, DEGREE] = np.asarray(A.sum(axis=1), np.float64).ravel()
         self.arrays = LogArrays(
             vertex=vertex,
@@ -245,9 +249,13 @@ class AdjacencyLog:
             self.arrays = log._replace(vertex=vertex, weight=enlarged(log.weight, size))
         self.n_vertices = n
 
-    def mark_voted(self) -> None:
-        """Note that all vertices have voted now."""
-        self.arrays.weight[:, VOTED] = self.arrays.weight[:, CHANGED]
+    def mark_voted(self, dissenting: np.ndarray) -> float:
+        """Note that all vertices have voted now, and which are not where they voted; return their volume."""
+        weight = self.arrays.weight
+        weight[:, VOTED] = weight[:, CHANGED]
+        weight[:, OPEN] = 0
+        weight[: self.n_vertices, OPEN] = np.where(dissenting, weight[: self.n_vertices, DEGREE], 0)
+        return float(weight[:, OPEN].sum())
 
     def reserve(self, n_edges: int) -> None:
         """Make room for ``n_edges`` more changes."""

@@ -7,14 +7,14 @@ go to the next slot, and no more than half of the slots are ever in use.
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 
 EMPTY = -1
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
 
-@njit
+@inner
 def pair_key(a, b):
     """The key of the unordered pair."""
     if a > b:
@@ -22,7 +22,7 @@ def pair_key(a, b):
     return (np.int64(a) << 32) | np.int64(b)
 
 
-@njit
+@inner
 def find_slot(keys, first, mask, key):
     """Where ``key`` is, or the empty slot where it belongs."""
     i = np.int64((np.uint64(key) * _GOLDEN) >> _HALF) & mask

@@ -10,6 +10,8 @@ from scipy import sparse
 from skfrontier.algos._validation import check_count
 
 _ASYMMETRY = 1e-10
+# Products of two volumes must neither overflow nor vanish.
+_SMALLEST, _LARGEST = 1e-100, 1e100
 MAX_VERTICES = 2**31 - 2
 
 
@@ -121,7 +123,17 @@ def check_weights(weights: Any, n_edges: int) -> np.ndarray:
         )
     if not np.isfinite(array).all() or (array <= 0).any():
         raise ValueError("weights must be positive and finite.")
+    _check_magnitude(array, "weights")
     return array
+
+
+def _check_magnitude(weights: np.ndarray, name: str) -> None:
+    """Refuse positive weights whose products leave the range of float64."""
+    if weights.size and (weights.min() < _SMALLEST or weights.max() > _LARGEST):
+        raise ValueError(
+            f"{name} must have weights in {_SMALLEST:g}..{_LARGEST:g}, got {weights.min():g}.."
+            f"{weights.max():g}; only their ratios matter, so scale them."
+        )
 
 
 def vertex_count(edges: np.ndarray, n_vertices: Any = None) -> int:
@@ -160,6 +172,7 @@ def check_adjacency(A: Any, name: str, *, keep_diagonal: bool = False) -> sparse
         raise ValueError(
             f"Negative values in data: {name} must have none, got {matrix.data.min()}."
         )
+    _check_magnitude(matrix.data[matrix.data > 0], name)
     difference = matrix - matrix.T
     if difference.nnz and abs(difference.data).max() > _ASYMMETRY * matrix.data.max():
         raise ValueError(

@@ -37,11 +37,13 @@ from skfrontier.algos.graphs.clustering.quotient import (
 from skfrontier.algos.graphs.clustering.settings import Settings
 from skfrontier.algos.graphs.clustering.sparsify import sparsify
 from skfrontier.algos.graphs.clustering.spectral import SpectralResult, spectral_cluster
-from skfrontier.algos.graphs.clustering.update import MOVES, apply_edges
+from skfrontier.algos.graphs.clustering.update import MOVES, OPEN_VOLUME, VOTES, apply_edges
 
 _FULL_SOLVE_INITS = 3
 _SPARSE_RIDGE = 0.25
 _DENSE_FACTOR = 4
+_FEWEST_VOTES = 0.25  # a vertex, of which `moved_limit` takes account
+_FEWEST_SINGLES = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +76,10 @@ class ClusterReport:
         Weight changed since the full solve before (both ends), over the volume that there was then.
     moved : float
         Moves by votes since then, over the vertices with an edge that there were.
+    unsettled : float
+        Share of the volume at vertices whose edges changed since they voted, or whose last vote was for
+        another label than they have; without those that were in no block when they last changed, which
+        the query clustered one by one. NaN where there are no votes.
     seconds : float
         Wall time.
     """
@@ -91,6 +97,7 @@ class ClusterReport:
     runner_up: int = 0
     drift: float = 0.0
     moved: float = 0.0
+    unsettled: float = np.nan
     seconds: float = 0.0
 
 
@@ -159,13 +166,13 @@ class Hierarchy:
         self._levels = Levels(self.settings.depth - 1, graph.shape[0])
         self._affinity = np.zeros((0, 0))
         self._prior = np.zeros(0)
-        self.tally = np.zeros(4, np.int64)
+        self.tally = np.zeros(5)
         self.n_pending = graph.shape[0]
         self.n_updates = 0
         self.report: ClusterReport | None = None
         self._settled: Settings | None = None
         self._volume_then = 0.0
-        self._moves_then = self._live_then = 0
+        self._moves_then = self._votes_then = self._live_then = 0
         self._changed_weight = 0.0
         self._ridge = 0.0
 
@@ -193,6 +200,17 @@ class Hierarchy:
         Where votes move many, the clusters that they vote by were poor: the graph tells more by now.
         """
         return (int(self.tally[MOVES]) - self._moves_then) / max(self._live_then, 1)
+
+    @property
+    def moved_limit(self) -> float:
+        """How large `moved` may become before the graph is clustered again.
+
+        It is ``max_moved`` once there was a vote for each vertex. The fewer votes it took to move so
+        many, the larger the share of votes that the clusters lost: the limit falls with the root of
+        their number, to a half at most, lest a handful of votes decide.
+        """
+        votes = (int(self.tally[VOTES]) - self._votes_then) / max(self._live_then, 1)
+        return self.settings.max_moved * float(np.sqrt(np.clip(votes, _FEWEST_VOTES, 1)))
 
     @property
     def n_maintained(self) -> int:
@@ -399,7 +417,7 @@ class Hierarchy:
 
     def _level_to_solve(self, full: bool) -> int:
         settled = self._settled
-        drifted = self.drift > self.settings.max_drift or self.moved > self.settings.max_moved
+        drifted = self.drift > self.settings.max_drift or self.moved > self.moved_limit
         if full or settled is None or drifted:
             return 0
         before, now = settled.n_clusters, self.settings.n_clusters
@@ -424,8 +442,9 @@ class Hierarchy:
         ridge = self._ridge * n_live
         found = self._spectral(level, A, live, ridge, rng)
         labels, k = found.labels, found.n_clusters
+        dissenting = np.zeros(len(labels), bool)
         if level == 0 and settings.refine_rate is not None and k > 1:
-            labels = refine_by_votes(A, labels, k)
+            labels, dissenting = refine_by_votes(A, labels, k)
         previous = levels.ancestors(np.arange(len(live)), level, levels.n_levels + 1)
         if settings.stable_labels and k:
             ids = persistent_ids(labels, previous, volume, k)
@@ -436,8 +455,9 @@ class Hierarchy:
             self._volume_then = float(volume.sum())
             self._changed_weight = 0.0
             self._moves_then = int(self.tally[MOVES])
+            self._votes_then = int(self.tally[VOTES])
             self._live_then = int(live.sum())
-            self._log.mark_voted()
+            self.tally[OPEN_VOLUME] = self._log.mark_voted(dissenting)
         named = np.where(labels >= 0, ids[labels], -1) if k else labels
         B = block_weights(A.indptr, A.indices, A.data, named, int(ids.max(initial=-1)) + 1)
         mean_weight = volume.sum() / max(2 * self.n_edges, 1)
@@ -458,7 +478,13 @@ class Hierarchy:
             regularization=self._ridge,
             gap_margin=found.gap_margin,
             runner_up=found.runner_up,
+            unsettled=self._open_share(float(volume.sum())),
         )
+
+    def _open_share(self, volume: float) -> float:
+        if self.settings.refine_rate is None:
+            return np.nan
+        return float(np.clip(self.tally[OPEN_VOLUME] / volume, 0, 1)) if volume > 0 else 0.0
 
     def _choose_ridge(self, level: int, volume: float, n_live: int) -> None:
         """Regularisation for sparse graphs with a fringe, settled by edge counts at each full solve."""
@@ -537,4 +563,6 @@ class Hierarchy:
         settings = self.settings
         share = 1 - np.arange(settings.depth) / settings.depth
         wanted = settings.budget_scale * max(self.n_vertices, 1) ** share
-        return np.maximum(settings.min_budget, np.floor(wanted)).astype(np.int64)
+        wanted = np.maximum(settings.min_budget, np.floor(wanted))
+        # nodes are kept ready for all; more than there are vertices do not come without a new solve
+        return np.minimum(wanted, max(self.n_vertices, _FEWEST_SINGLES)).astype(np.int64)

@@ -82,8 +82,8 @@ def add_volume(levels, level, a, weight):
 def parent_of(levels, level, a):
     """The node one level up."""
     if level == 0:
-        return levels.vertex_parent[a]
-    return levels.parent[levels.info[level, FIRST_NODE] + a]
+        return np.int64(levels.vertex_parent[a])
+    return np.int64(levels.parent[levels.info[level, FIRST_NODE] + a])
 
 
 @inner

@@ -12,22 +12,27 @@ _PIECE_ITERATIONS = 10
 _N_SWEEPS = 2
 
 
-def refine_by_votes(A: sparse.csr_matrix, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+def refine_by_votes(
+    A: sparse.csr_matrix, labels: np.ndarray, n_clusters: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Labels after two sweeps in which each vertex takes the label that its neighbours make likeliest.
 
-    A sweep that would empty a cluster is not done.
+    A sweep that would empty a cluster is not done. Also returned is which vertices would still move.
     """
-    n_entries = max(A.nnz, 1)
     for _ in range(_N_SWEEPS):
-        B = block_weights(A.indptr, A.indices, A.data, labels, n_clusters)
-        mean_weight = A.data.sum() / n_entries
-        affinity = block_log_affinity(B, mean_weight)
-        prior = label_prior(np.bincount(labels[labels >= 0], minlength=n_clusters), mean_weight)
-        swept = sweep_votes(A.indptr, A.indices, A.data, labels, affinity, prior)
+        swept = _swept(A, labels, n_clusters)
         if len(np.unique(swept[swept >= 0])) < n_clusters:
-            break
+            return labels, swept != labels
         labels = swept
-    return labels
+    return labels, _swept(A, labels, n_clusters) != labels
+
+
+def _swept(A: sparse.csr_matrix, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    B = block_weights(A.indptr, A.indices, A.data, labels, n_clusters)
+    mean_weight = A.data.sum() / max(A.nnz, 1)
+    affinity = block_log_affinity(B, mean_weight)
+    prior = label_prior(np.bincount(labels[labels >= 0], minlength=n_clusters), mean_weight)
+    return sweep_votes(A.indptr, A.indices, A.data, labels, affinity, prior)
 
 
 def label_prior(n_members: np.ndarray, mean_weight: float) -> np.ndarray:
@@ -98,7 +103,9 @@ def persistent_ids(
     for cluster, before in zip(*linear_sum_assignment(-overlap), strict=True):
         if overlap[cluster, before] > 0:
             ids[cluster] = before
-    free = np.setdiff1d(np.arange(2 * n_clusters), ids)
     new = ids < 0
+    taken = np.zeros(n_clusters + n_before, bool)
+    taken[ids[~new]] = True
+    free = np.flatnonzero(~taken)
     ids[new] = free[: new.sum()]
     return ids

@@ -241,13 +241,13 @@ def bottom_eigenvectors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Smallest k eigenvalues and vectors of ``I - diag(scale) A diag(scale)``, ascending."""
     n = A.shape[0]
-    N = sparse.csr_matrix(
-        (A.data * np.repeat(scale, np.diff(A.indptr)) * scale[A.indices], A.indices, A.indptr),
-        shape=A.shape,
-    )
     if n <= _DENSE_NODES or k > n / 3:
-        values, vectors = _dense(N, k)
+        values, vectors = _dense(A.toarray() * scale * scale[:, None], k)
     else:
+        N = sparse.csr_matrix(
+            (A.data * np.repeat(scale, np.diff(A.indptr)) * scale[A.indices], A.indices, A.indptr),
+            shape=A.shape,
+        )
         n_parts, part = connected_components(N, directed=False)
         if n_parts == 1:
             values, vectors = _lanczos(N, k, tol, 1 / scale, rng)
@@ -287,7 +287,7 @@ def _by_component(
         inner = N[members][:, members]
         wanted = min(k, len(members))
         if len(members) <= _DENSE_NODES or wanted > len(members) / 3:
-            own, vectors = _dense(inner, wanted)
+            own, vectors = _dense(inner.toarray(), wanted)
         else:
             own, vectors = _lanczos(inner, wanted, tol, root[members], rng)
         values = np.append(values, own)
@@ -300,9 +300,9 @@ def _by_component(
     return values[best], embedded
 
 
-def _dense(N: sparse.csr_matrix, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _dense(N: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     n = N.shape[0]
-    return linalg.eigh(N.toarray(), subset_by_index=(n - k, n - 1), check_finite=False)
+    return linalg.eigh(N, subset_by_index=(n - k, n - 1), check_finite=False, overwrite_a=True)
 
 
 def _lanczos(

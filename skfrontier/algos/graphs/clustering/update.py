@@ -12,6 +12,7 @@ from skfrontier.algos.graphs.clustering.adjacency import (
     LENGTH,
     LOG_LENGTH,
     N_NEIGHBORS,
+    OPEN,
     ROUNDING,
     START,
     VOTED,
@@ -35,7 +36,7 @@ from skfrontier.algos.graphs.clustering.levels import (
 )
 
 # Positions in ``tally``
-ENTRIES_READ, PULLS, MOVES, VOTES = range(4)
+ENTRIES_READ, PULLS, MOVES, VOTES, OPEN_VOLUME = range(5)
 
 
 @njit
@@ -57,7 +58,7 @@ def apply_edges(us, vs, changes, position, log, levels, affinity, prior, beta, r
     beta, rate : float
         A vertex leaves its block once the share ``beta`` of its degree has changed, and votes whenever
         the share ``rate`` has; no votes with a rate of 0.
-    tally : int array
+    tally : array
         What is counted.
 
     Returns
@@ -73,7 +74,10 @@ def apply_edges(us, vs, changes, position, log, levels, affinity, prior, beta, r
     n_labels = affinity.shape[0]
     ids = np.empty((4, n_levels + 2), np.int64)
     label_weight = np.zeros(n_labels)
-    block_weight = np.zeros(max(levels.info[:, N_BLOCKS].max(), 1))
+    n_blocks = 1
+    for level in range(1, n_levels + 1):
+        n_blocks = max(n_blocks, levels.info[level, N_BLOCKS])
+    block_weight = np.zeros(n_blocks)
     for i in range(position, us.shape[0]):
         u, v = np.int64(us[i]), np.int64(vs[i])
         level, room = _lacks_room(log, levels, u, v)
@@ -217,14 +221,16 @@ def _move_entry(levels, z, weight, low, high, old, new):
 @inner
 def _vote_if_due(log, levels, affinity, prior, rate, x, ids, label_weight, block_weight, tally):
     """Let the neighbours of ``x`` vote on its label, and move it where they say otherwise."""
-    if rate <= 0 or log.vertex[x, N_NEIGHBORS] == 0:
-        return
-    if log.weight[x, CHANGED] - log.weight[x, VOTED] < rate * log.weight[x, DEGREE]:
-        return
     level = 1  # finest one where x is still in a block
     while level <= levels.info[0, TOP] and levels.stamp[x, level - 1] & 1 == 1:
         level += 1
-    if level > levels.info[0, TOP]:
+    if level > levels.info[0, TOP]:  # the next query clusters x by itself
+        _count_open(log, x, 0.0, tally)
+        return
+    _count_open(log, x, log.weight[x, DEGREE], tally)
+    if rate <= 0 or log.vertex[x, N_NEIGHBORS] == 0:
+        return
+    if log.weight[x, CHANGED] - log.weight[x, VOTED] < rate * log.weight[x, DEGREE]:
         return
     log.weight[x, VOTED] = log.weight[x, CHANGED]
     tally[VOTES] += 1
@@ -246,6 +252,15 @@ def _vote_if_due(log, levels, affinity, prior, rate, x, ids, label_weight, block
     if target >= 0:
         _move_to_block(log, levels, x, level, target, ids, tally)
         tally[MOVES] += 1
+    if target >= 0 or winner == owner:
+        _count_open(log, x, 0.0, tally)
+
+
+@inner
+def _count_open(log, x, volume, tally):
+    """Count ``x`` with a volume among the vertices that changed since their vote, or dissent from it."""
+    tally[OPEN_VOLUME] += volume - log.weight[x, OPEN]
+    log.weight[x, OPEN] = volume
 
 
 @inner

@@ -50,7 +50,8 @@ def make_knn_stream(
     -------
     GraphStream
         Vertices are numbered as they arrive, labels number the classes of ``y`` in sorted order. An
-        edge comes with the later of its ends.
+        edge comes with the later of its ends, so a point may come before all of its edges: say
+        ``partial_fit(edges, n_vertices=len(labels))``.
 
     Raises
     ------

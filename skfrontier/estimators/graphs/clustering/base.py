@@ -20,6 +20,24 @@ class UnclearGapWarning(UserWarning):
     """The eigengap speaks nearly as loud for another number of clusters."""
 
 
+def check_vertices(vertices: Any, n_vertices: int) -> np.ndarray:
+    """Ids of vertices, as an integer array.
+
+    Raises
+    ------
+    ValueError
+        If they are no list of integers, or one is no vertex.
+    """
+    ids = np.asarray(vertices)
+    if ids.size == 0:
+        return np.empty(0, np.int64)
+    if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        raise ValueError(f"vertices must be a list of ids, got {ids.dtype} of shape {ids.shape}.")
+    if ids.min() < 0 or ids.max() >= n_vertices:
+        raise ValueError(f"vertices must lie in 0..{n_vertices - 1}, got {ids.min()}..{ids.max()}.")
+    return ids
+
+
 class HierarchyClustering(ClusterMixin, BaseEstimator):
     """Base of the classes that keep a `Hierarchy`; attributes are read from it and solve nothing."""
 
@@ -65,7 +83,7 @@ class HierarchyClustering(ClusterMixin, BaseEstimator):
         report = self._report("last_query_")
         names = (
             "level", "n_nodes", "n_entries", "rebuilt", "regularization", "gap_margin", "runner_up",
-            "drift", "moved", "seconds",
+            "drift", "moved", "unsettled", "seconds",
         )  # fmt: skip
         return {name: getattr(report, name) for name in names}
 
@@ -135,7 +153,10 @@ class HierarchyClustering(ClusterMixin, BaseEstimator):
             If the depth was changed, which only a new fit can do.
         """
         check_is_fitted(self)
-        settings = Settings(**self._settings()).checked()
+        settings = Settings(**self._settings())
+        if settings == self._hierarchy.settings:
+            return self._hierarchy
+        settings = settings.checked()
         if settings.depth != self._hierarchy.settings.depth:
             raise ValueError(
                 f"depth={settings.depth} is not the depth of the fitted hierarchy, "

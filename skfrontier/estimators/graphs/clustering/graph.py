@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skfrontier.algos import EdgeList
 from skfrontier.algos._validation import check_flag
 from skfrontier.algos.graphs.clustering.graph_input import AdjacencyMatrix
-from skfrontier.estimators.graphs.clustering.base import HierarchyClustering
+from skfrontier.estimators.graphs.clustering.base import HierarchyClustering, check_vertices
 from skfrontier.estimators.graphs.clustering.names import Edges, VertexNames, read_edges
 
 
@@ -43,7 +43,8 @@ class DynamicSpectralClustering(HierarchyClustering):
         ends) is more than this share of the volume then.
     max_moved : float, default=0.08
         So it is once votes have moved more than this share of its vertices: near the threshold of
-        detection the clusters that they vote by were poor, and the graph tells more by now.
+        detection the clusters that they vote by were poor, and the graph tells more by now. The limit
+        falls with the root of the votes held, down to half of it for a quarter of a vote a vertex.
     regularization : 'auto' or float, default='auto'
         What is added to each degree, as a share of the mean degree. 'auto': 0.25 for sparse graphs with
         a fringe of vertices of low degree, which else become clusters; 0 for others.
@@ -81,7 +82,8 @@ class DynamicSpectralClustering(HierarchyClustering):
         By what share the chosen eigengap beats the next one; NaN for a given number of clusters.
     last_query_ : dict
         Level, nodes, entries, rebuilt levels, regularisation, eigengap, what had changed since the full
-        solve before (``drift``, ``moved``), and seconds.
+        solve before (``drift``, ``moved``), ``unsettled`` (share of the volume at vertices that changed
+        since their last vote or dissent from it; NaN without votes), and seconds.
     levels_ : list of dict
         Nodes, entries, pulled vertices, budget and staleness of each level now.
     n_vertices_, n_edges_, n_pending_, n_updates_ : int
@@ -104,7 +106,8 @@ class DynamicSpectralClustering(HierarchyClustering):
     O~(p n^(1/depth))); a block none of whose vertices has left keeps its inner conductance up to
     1/(1 + beta) under insertions. Observed: that the labels are those of full spectral clustering.
 
-    Directions of edges are forgotten, self-loops dropped, repeated edges add up.
+    Directions of edges are forgotten, self-loops dropped, repeated edges add up. Weights lie in
+    1e-100 .. 1e100.
 
     References
     ----------
@@ -225,8 +228,7 @@ class DynamicSpectralClustering(HierarchyClustering):
             return self._first_edges(given, n_vertices)
         hierarchy = self._current()
         pairs, fresh = self._numbered(given, new=True)
-        if self._names is not None and n_vertices is not None:
-            raise ValueError("n_vertices must be None where vertices have names; use add_vertices.")
+        n_vertices = self._least_count(given, n_vertices, fresh)
         hierarchy.insert(pairs, given.weights, n_vertices=n_vertices)
         self._commit(fresh)
         return self
@@ -239,7 +241,7 @@ class DynamicSpectralClustering(HierarchyClustering):
         edges : array-like of shape (m, 2), or as in `partial_fit`
             Edges that are there.
         weights : array-like of shape (m,) or None, default=None
-            How much each loses; None: all it has.
+            How much each loses; None: all it has, however often it was added.
 
         Returns
         -------
@@ -321,14 +323,27 @@ class DynamicSpectralClustering(HierarchyClustering):
         A = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         return None, AdjacencyMatrix(A, "X")
 
+    def _least_count(self, given: Edges, n_vertices: Any, fresh: list) -> Any:
+        """How many vertices there must be after the edges are in: those without edges count too."""
+        if self._names is None:
+            return given.n_vertices if n_vertices is None else n_vertices
+        if n_vertices is not None or given.n_vertices is not None:
+            raise ValueError("n_vertices must be None where vertices have names; use add_vertices.")
+        return len(self._names.names) + len(fresh)
+
     def _named_graph(self, given: Edges, names: VertexNames) -> tuple[VertexNames, EdgeList]:
         pairs, fresh = names.number_all(given.pairs)
         names.commit(fresh)
         return names, EdgeList(pairs, given.weights, len(names.names))
 
     def _first_edges(self, given: Edges, n_vertices: Any) -> Self:
-        names = VertexNames() if given.named else None
-        pairs, fresh = names.number_all(given.pairs) if names is not None else (given.pairs, [])
+        names: VertexNames | None = None
+        pairs, fresh = given.pairs, list[Any]()
+        if given.named:
+            names = VertexNames()
+            pairs, fresh = names.number_all(given.pairs, given.vertices)
+            given.n_vertices = len(fresh)
+        n_vertices = given.n_vertices if n_vertices is None else n_vertices
         EdgeList(pairs, given.weights, n_vertices).matrix()  # raises before anything is kept
         self._begin()
         self._keep_names(names)
@@ -351,7 +366,7 @@ class DynamicSpectralClustering(HierarchyClustering):
                 )
             return given.pairs, []
         pairs = [tuple(pair) for pair in given.pairs]
-        numbers, fresh = self._names.number_all(pairs)
+        numbers, fresh = self._names.number_all(pairs, given.vertices if new else ())
         if fresh and not new:
             raise ValueError(f"edges has {fresh[0]!r}, which is no vertex of the graph.")
         return numbers, fresh
@@ -363,18 +378,7 @@ class DynamicSpectralClustering(HierarchyClustering):
     def _vertex_ids(self, vertices: Any) -> np.ndarray:
         if self._names is not None:
             return self._names.numbers(vertices, "vertices")
-        ids = np.asarray(vertices)
-        if ids.size == 0:
-            return np.empty(0, np.int64)
-        if ids.ndim != 1 or ids.dtype.kind not in "iu":
-            raise ValueError(
-                f"vertices must be a list of ids, got {ids.dtype} of shape {ids.shape}."
-            )
-        if ids.min() < 0 or ids.max() >= self.n_vertices_:
-            raise ValueError(
-                f"vertices must lie in 0..{self.n_vertices_ - 1}, got {ids.min()}..{ids.max()}."
-            )
-        return ids
+        return check_vertices(vertices, self.n_vertices_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

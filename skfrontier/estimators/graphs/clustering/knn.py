@@ -1,17 +1,14 @@
 """Spectral clustering of points that arrive, on the graph of their nearest neighbours."""
 
-from typing import Any, Self
+import copy
+from typing import Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.metrics import pairwise_distances
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skfrontier.algos._validation import check_count
-from skfrontier.estimators.graphs.clustering.base import HierarchyClustering
-
-_SMALL_TAIL = 1000
+from skfrontier.algos._validation import check_count, check_flag
+from skfrontier.estimators.graphs.clustering.base import HierarchyClustering, check_vertices
+from skfrontier.estimators.graphs.clustering.points import PointIndex
 
 
 class DynamicKNNSpectralClustering(HierarchyClustering):
@@ -28,7 +25,8 @@ class DynamicKNNSpectralClustering(HierarchyClustering):
     n_neighbors : int, default=10
         Neighbours of a new point.
     metric : str or callable, default='euclidean'
-        Any that `sklearn.neighbors.NearestNeighbors` takes.
+        Any that `sklearn.neighbors.NearestNeighbors` takes, but 'precomputed'; it cannot be changed
+        without a new fit.
     depth : int, default=3
         Number of levels d, the graph included: an update costs O(d), a query about n^(1/d). 1 is full
         spectral clustering at each query.
@@ -48,7 +46,8 @@ class DynamicKNNSpectralClustering(HierarchyClustering):
         ends) is more than this share of the volume then.
     max_moved : float, default=0.08
         So it is once votes have moved more than this share of its vertices: near the threshold of
-        detection the clusters that they vote by were poor, and the graph tells more by now.
+        detection the clusters that they vote by were poor, and the graph tells more by now. The limit
+        falls with the root of the votes held, down to half of it for a quarter of a vote a vertex.
     regularization : 'auto' or float, default='auto'
         What is added to each degree, as a share of the mean degree. 'auto': 0.25 for sparse graphs with
         a fringe of vertices of low degree, which else become clusters; 0 for others.
@@ -162,11 +161,15 @@ class DynamicKNNSpectralClustering(HierarchyClustering):
         -------
         self : DynamicKNNSpectralClustering
         """
-        check_count(self.n_neighbors, "n_neighbors")
+        n_neighbors = check_count(self.n_neighbors, "n_neighbors")
+        if isinstance(self.metric, str) and self.metric == "precomputed":
+            raise ValueError(
+                "metric must not be 'precomputed': points that come have no distances."
+            )
         X = validate_data(self, X, dtype=(np.float64, np.float32), ensure_min_samples=1)
-        index = NearestNeighbors(metric=self.metric).fit(X)
-        self._begin(self._neighbor_graph(X, index))
-        self._points, self._index, self._n_indexed = X, index, len(X)
+        points = PointIndex(X, self.metric)
+        self._begin(points.neighbor_graph(n_neighbors))
+        self._points = points
         self._cluster()
         return self
 
@@ -187,16 +190,17 @@ class DynamicKNNSpectralClustering(HierarchyClustering):
         if not self.__sklearn_is_fitted__():
             return self.fit(X)
         hierarchy = self._current()
-        check_count(self.n_neighbors, "n_neighbors")
+        n_neighbors = check_count(self.n_neighbors, "n_neighbors")
+        if self.metric is not self._points.metric and self.metric != self._points.metric:
+            raise ValueError(
+                f"metric={self.metric!r} is not that of the points before, "
+                f"{self._points.metric!r}; fit again."
+            )
         X = validate_data(self, X, dtype=self._points.dtype, reset=False)
-        first = len(self._points)
-        edges = self._edges_to_earlier(X)
-        points = np.concatenate([self._points, X])
-        hierarchy.insert(edges, n_vertices=first + len(X))
+        points = copy.copy(self._points)
+        edges = points.append(X, n_neighbors)
+        hierarchy.insert(edges, n_vertices=len(points))
         self._points = points
-        if len(points) - self._n_indexed > max(_SMALL_TAIL, self._n_indexed):
-            self._index = NearestNeighbors(metric=self.metric).fit(points)
-            self._n_indexed = len(points)
         self._cluster()
         return self
 
@@ -215,31 +219,6 @@ class DynamicKNNSpectralClustering(HierarchyClustering):
         int64 array
         """
         check_is_fitted(self)
-        ids = None if vertices is None else np.asarray(vertices, np.int64)
-        n = self._hierarchy.n_vertices
-        if ids is not None and ids.size and (ids.min() < 0 or ids.max() >= n):
-            raise ValueError(f"vertices must lie in 0..{n - 1}, got {ids.min()}..{ids.max()}.")
+        full = check_flag(full, "full")
+        ids = None if vertices is None else check_vertices(vertices, self.n_vertices_)
         return self._cluster(full=full).labels(ids)
-
-    def _neighbor_graph(self, X: np.ndarray, index: NearestNeighbors) -> sparse.csr_matrix:
-        k = min(self.n_neighbors, len(X) - 1)
-        if k == 0:
-            return sparse.csr_matrix((len(X), len(X)))
-        A = index.kneighbors_graph(n_neighbors=k)
-        return A.maximum(A.T)
-
-    def _edges_to_earlier(self, X: np.ndarray) -> np.ndarray:
-        """Each new point with its nearest earlier ones: of the index, of the tail, of its own batch."""
-        first = len(self._points)
-        distances, neighbors = self._index.kneighbors(X, min(self.n_neighbors, self._n_indexed))
-        recent = np.concatenate([self._points[self._n_indexed :], X])
-        near = pairwise_distances(X, recent, metric=self.metric)
-        later = np.arange(len(recent)) + self._n_indexed >= first + np.arange(len(X))[:, None]
-        near[later] = np.inf
-        ids = np.broadcast_to(np.arange(len(recent)) + self._n_indexed, near.shape)
-        distances = np.concatenate([distances, near], axis=1)
-        neighbors = np.concatenate([neighbors, ids], axis=1)
-        order = np.argsort(distances, axis=1, kind="stable")[:, : self.n_neighbors]
-        rows, columns = np.nonzero(np.isfinite(np.take_along_axis(distances, order, axis=1)))
-        old: Any = neighbors[rows, order[rows, columns]]
-        return np.column_stack([first + rows, old])

@@ -20,8 +20,23 @@ class VertexNames:
     def __contains__(self, name: Hashable) -> bool:
         return name in self._index
 
-    def number_all(self, pairs: list[tuple[Any, Any]]) -> tuple[np.ndarray, list[Hashable]]:
-        """Numbers of the ends of edges, and the names among them that are new; nothing is kept yet."""
+    def number_all(
+        self, pairs: list[tuple[Any, Any]], others: Iterable[Hashable] = ()
+    ) -> tuple[np.ndarray, list[Hashable]]:
+        """Numbers of the ends of edges, and the names that are new; nothing is kept yet.
+
+        Parameters
+        ----------
+        pairs : list of pairs of names
+            The edges.
+        others : iterable of names
+            Vertices that may have no edge.
+
+        Raises
+        ------
+        ValueError
+            If a name is missing: None, or not equal to itself.
+        """
         fresh: dict[Hashable, int] = {}
         known = self._index
         numbers = np.empty((len(pairs), 2), np.int64)
@@ -31,6 +46,12 @@ class VertexNames:
                 if number is None:
                     number = fresh.setdefault(name, len(known) + len(fresh))
                 numbers[row, side] = number
+        for name in others:
+            if name not in known:
+                fresh.setdefault(name, len(known) + len(fresh))
+        missing = next((name for name in fresh if name is None or not _is_itself(name)), None)
+        if missing is not None or None in fresh:
+            raise ValueError(f"edges must name two vertices each, got {missing!r} for one.")
         return numbers, list(fresh)
 
     def commit(self, names: list[Hashable]) -> None:
@@ -59,13 +80,24 @@ class VertexNames:
 class Edges:
     """Edges as they were given: pairs of ids or of names, with weights.
 
-    ``pairs`` is an array where the ids are numbers of vertices, else a list of pairs of names.
+    ``pairs`` is an array where the ids are numbers of vertices, else a list of pairs of names. There may
+    be vertices without edges: ``vertices`` are names, ``n_vertices`` is a number.
     """
 
-    def __init__(self, pairs: Any, weights: Any, *, named: bool):
+    def __init__(
+        self,
+        pairs: Any,
+        weights: Any,
+        *,
+        named: bool,
+        vertices: Iterable[Hashable] = (),
+        n_vertices: int | None = None,
+    ):
         self.pairs = pairs
         self.weights = weights
         self.named = named
+        self.vertices = vertices
+        self.n_vertices = n_vertices
 
 
 def read_edges(edges: Any, weights: Any = None) -> Edges:
@@ -92,10 +124,14 @@ def read_edges(edges: Any, weights: Any = None) -> Edges:
                 "use .to_undirected()."
             )
         triples = list(edges.edges(data="weight", default=1))
-        return Edges([t[:2] for t in triples], [t[2] for t in triples], named=True)
+        return Edges(
+            [t[:2] for t in triples], [t[2] for t in triples], named=True, vertices=list(edges)
+        )
     if isinstance(edges, EdgeList):
         _no_second_weights(weights, "an EdgeList")
-        return read_edges(edges.edges, edges.weights)
+        given = read_edges(edges.edges, edges.weights)
+        given.n_vertices = edges.n_vertices
+        return given
     if hasattr(edges, "columns") and {"source", "target"} <= set(edges.columns):
         if "time" in edges.columns:
             edges = edges.sort_values("time", kind="stable")
@@ -120,6 +156,13 @@ def _read_pairs(edges: Any, weights: Any) -> Edges:
     if wrong is not None:
         raise ValueError(f"edges must have shape (n_edges, 2): pairs of vertices, got {wrong!r}.")
     return Edges(pairs, weights, named=True)
+
+
+def _is_itself(name: Any) -> bool:
+    try:
+        return bool(name == name)
+    except TypeError:  # pandas' NA
+        return False
 
 
 def _no_second_weights(weights: Any, what: str) -> None:
