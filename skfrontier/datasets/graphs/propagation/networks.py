@@ -251,7 +251,7 @@ def fetch_twitter_referendum(
 ) -> SignedNetwork:
     """Agreement (+1) and disagreement (-1) among Twitter users on the Italian referendum of 2016.
 
-    Italian constitutional referendum of 2016. Undirected, about 10 900 users, 251 406 edges.
+    Undirected, about 10 900 users, 251 406 edges.
 
     Parameters
     ----------
