@@ -6,12 +6,14 @@ projected SGD with rejection sampling is the published method, and statsmodels' 
 rows of a fixed sum. Rows without a peer show the error or the efficiency of this library alone.
 """
 
+import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import BernoulliNB
 
 from benchmarks.harness import Case, Contender
@@ -43,7 +45,7 @@ def cases(quick: bool) -> list[Case]:
         *(_growth_case(N, n) for N in sizes),
         _tiny_mass_case(20_000, 100 if quick else 400, 85 if quick else 370),
         _sgd_case(15, steps=2_000 if quick else 60_000, long=not quick),
-        *([] if quick else [_sgd_case(17, steps=60_000, long=True)]),
+        *([] if quick else [_spent_draws_case()]),
         _slice_case(500 if quick else 5_000),
         _fixed_sum_case(60 if quick else 300),
         *(_moments_case(length) for length in lengths),
@@ -173,6 +175,43 @@ def _sgd_case(k: int, steps: int, long: bool) -> Case:
 
     size = f"at least {k} of 20 ones, N = 20000, {steps} steps"
     return Case("Beside the published SGD", size, build, long=long)
+
+
+def _spent_draws_case() -> Case:
+    """Both with their defaults, but for the number of steps: as many as ten million draws last."""
+
+    def build() -> list[Contender]:
+        S = Cardinality(min=17)
+        X, z, _ = make_truncated_boolean(
+            20_000, 20, truncation=S, random_state=0, return_params=True
+        )
+        error = _root_mean_square(z)
+
+        def sgd(lam: float) -> Contender:
+            settings = {"lam": lam, "steps": 2_000_000}
+            model = TruncatedBooleanProduct(S, method="sgd", sgd_params=settings, random_state=0)
+
+            def fit() -> TruncatedBooleanProduct:
+                with warnings.catch_warnings(record=True) as seen:
+                    warnings.simplefilter("always")
+                    model.fit(X)
+                assert any(issubclass(w.category, ConvergenceWarning) for w in seen)
+                return model
+
+            return Contender(f"SGD until it warns, lam = {lam}", fit, error=error)
+
+        return [
+            Contender(
+                "conditional",
+                lambda: TruncatedBooleanProduct(S).fit(X),
+                error=error,
+                note="error: root mean square, in logits",
+            ),
+            *(sgd(lam) for lam in (0.05, 0.02, 0.15)),
+        ]
+
+    size = "at least 17 of 20 ones, N = 20000, 1e7 draws"
+    return Case("Beside the published SGD", size, build, long=True)
 
 
 def _slice_case(n_samples: int) -> Case:
