@@ -64,8 +64,10 @@ class HubMatching:
 
     # Changes.
 
-    def distances_to_stored(self, rows: np.ndarray) -> np.ndarray:
-        """Distances of new points to all nodes and to each other: what an insertion will need."""
+    def distances_to_stored(self, rows: np.ndarray) -> np.ndarray | None:
+        """Distances of new points to all nodes and to each other; None where a new sample follows."""
+        if self._n_changes + len(rows) > self._allowed_changes:
+            return None
         points = np.hstack([self.points[:, : self.n_nodes], rows.T])
         return np.array([self.rows.row(x, points) for x in rows])
 
@@ -73,11 +75,13 @@ class HubMatching:
         """Add points of shape (n_new, n_features), and return their slots."""
         if distances is None:
             distances = self.distances_to_stored(rows)
+        self._outdated |= distances is None
         slots = np.empty(len(rows), dtype=np.int64)
         for i, x in enumerate(rows):
             node = self._add_node(x, self._role(side), side)
             slots[i] = self._take_slot(side, node)
-            self._join(node, distances[i, :node])
+            if not self._outdated and distances is not None:
+                self._join(node, distances[i, :node])
         self._n_alive[side] += len(rows)
         self._changed(len(rows))
         return slots
@@ -98,7 +102,7 @@ class HubMatching:
         """Bring the flow up to date."""
         if not self._dirty:
             return
-        if self._n_changes > max(_MIN_CHANGES, self._n_sampled // 2):
+        if self._outdated or self._n_changes > self._allowed_changes:
             self.rebuild()
             return
         self._orient()
@@ -201,6 +205,10 @@ class HubMatching:
             swapped.cost = swapped.cost.swapped
         v, u = swapped.feasible(Q, P, self.pi[first], self.power, n_jobs)
         return u, v
+
+    @property
+    def _allowed_changes(self) -> int:
+        return max(_MIN_CHANGES, self._n_sampled // 2)
 
     @property
     def n_arcs(self) -> int:
@@ -332,6 +340,7 @@ class HubMatching:
         self.head = np.empty(16, dtype=np.int64)
         self.arc_cost = np.empty(16)
         self._dirty = True
+        self._outdated = False  # whether points came in without arcs
         self._pairing = None
         self._make_work(size)
 
