@@ -146,7 +146,9 @@ def c_transform(
     X, Y = check_points(X, "X"), check_points(Y, "Y", min_points=1)
     v = check_points(np.reshape(v, (-1, 1)), "v")[:, 0].astype(np.float64)
     if X.shape[1] != Y.shape[1]:
-        raise ValueError(f"X and Y must have the same number of features, got {X.shape[1]} and {Y.shape[1]}.")  # fmt: skip
+        raise ValueError(
+            f"X and Y must have the same number of features, got {X.shape[1]} and {Y.shape[1]}."
+        )
     if len(v) != len(Y):
         raise ValueError(f"v must have one entry for each of the {len(Y)} rows of Y, got {len(v)}.")
     columns = (np.ascontiguousarray(Z.T, dtype=np.float64) for Z in (X, Y))

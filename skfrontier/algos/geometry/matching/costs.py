@@ -179,3 +179,17 @@ def cost_row(code, q, power, matrix, P, i, Q, n, row):
     elif power != 1.0:
         for j in range(n):
             row[j] = row[j] ** power
+
+
+@njit
+def paired_costs(code, q, power, matrix, P, Q, result):
+    """Write the costs between columns of the same number to ``result``."""
+    for i in range(result.size):
+        result[i] = pair_cost(code, q, power, matrix, P, i, Q, i)
+
+
+@njit
+def cost_matrix(code, q, power, matrix, P, Q, result):
+    """Write the costs between all columns of ``P`` and ``Q`` to ``result``."""
+    for i in range(P.shape[1]):
+        cost_row(code, q, power, matrix, P, i, Q, Q.shape[1], result[i])

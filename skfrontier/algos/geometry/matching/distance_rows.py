@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos.geometry.matching.certificate import transform, two_transforms
-from skfrontier.algos.geometry.matching.costs import Cost, cost_row
+from skfrontier.algos.geometry.matching.certificate import two_transforms
+from skfrontier.algos.geometry.matching.costs import Cost, cost_row, paired_costs
 
 
 class VectorRows:
@@ -23,16 +23,20 @@ class VectorRows:
         cost_row(*self.cost.distance.args, column, 0, points, row.size, row)
         return row
 
+    def paired(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+        """Distances between columns of the same number."""
+        result = np.empty(P.shape[1])
+        paired_costs(
+            *self.cost.distance.args, np.ascontiguousarray(P), np.ascontiguousarray(Q), result
+        )
+        return result
+
     def feasible(
         self, P: np.ndarray, Q: np.ndarray, v: np.ndarray, power: float, n_jobs: int | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Feasible potentials of columns of ``P`` and ``Q`` from any ``v`` of the latter."""
         P, Q = np.ascontiguousarray(P), np.ascontiguousarray(Q)
         return two_transforms(self.cost, P, Q, v, n_jobs=n_jobs)
-
-    def best(self, P: np.ndarray, Q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The c-transform of ``v``."""
-        return transform(self.cost, np.ascontiguousarray(P), np.ascontiguousarray(Q), v)[0]
 
 
 class CallableRows:
@@ -70,6 +74,11 @@ class CallableRows:
             bad = row[~(np.isfinite(row) & (row >= 0))][0]
             raise ValueError(f"metric must return finite distances of at least 0, got {bad}.")
         return row
+
+    def paired(self, P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+        """Distances between columns of the same number."""
+        columns = range(P.shape[1])
+        return np.array([self.row(P[:, i], Q[:, i : i + 1])[0] for i in columns], dtype=np.float64)
 
     def feasible(
         self, P: np.ndarray, Q: np.ndarray, v: np.ndarray, power: float, n_jobs: int | None

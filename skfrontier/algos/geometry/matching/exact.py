@@ -1,7 +1,5 @@
 """An optimal matching, or one within a limit of work, kept up to date by repairs of its dual solution."""
 
-import copy
-
 import numpy as np
 
 from skfrontier.algos.geometry.matching.certificate import dual_value, transform
@@ -12,7 +10,7 @@ from skfrontier.algos.geometry.matching.searches import (
     highest_price,
     settle,
 )
-from skfrontier.algos.geometry.matching.store import PointSlots, padded
+from skfrontier.algos.geometry.matching.store import PointSlots, independent_object, padded
 
 _NO_LIMIT = np.iinfo(np.int64).max
 _GREEDY_FROM = 64  # so many free points are worth a greedy start
@@ -129,10 +127,7 @@ class DualMatching:
             if self.mate[larger][y] < 0 and self.potential[larger][y] < 0:
                 self._settle(y)
         for y in self._free_with_price():
-            if (
-                self.n_searches >= last
-                or self.cost() <= (1 + target_gap) * self.lower_bound()
-            ):
+            if self.n_searches >= last or self.cost() <= (1 + target_gap) * self.lower_bound():
                 break
             self._settle(y)
 
@@ -141,6 +136,10 @@ class DualMatching:
     def n(self, side: int) -> int:
         """Number of points of a side."""
         return self.sides[side].n_alive
+
+    def stored(self, side: int) -> np.ndarray:
+        """Points by slot, as rows."""
+        return self.sides[side].points.T
 
     def cost(self) -> float:
         """Cost of the matching."""
@@ -287,7 +286,7 @@ class DualMatching:
 
     def snapshot(self) -> "DualMatching":
         """An independent copy."""
-        return copy.deepcopy(self)
+        return independent_object(self)
 
     def _grow_to(self, side: int) -> None:
         size = self.sides[side].capacity

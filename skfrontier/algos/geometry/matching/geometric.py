@@ -24,7 +24,7 @@ from skfrontier.algos.geometry.matching.chains import (
     queue_around_free,
     run_chains,
 )
-from skfrontier.algos.geometry.matching.costs import LINF, LQ, Cost, cost_row
+from skfrontier.algos.geometry.matching.costs import LINF, Cost
 from skfrontier.algos.geometry.matching.grid_floor import (
     floor_fill,
     floor_insert,
@@ -32,7 +32,7 @@ from skfrontier.algos.geometry.matching.grid_floor import (
     new_floor,
 )
 from skfrontier.algos.geometry.matching.point_tree import new_tree, tree_fill
-from skfrontier.algos.geometry.matching.store import PointSlots, padded
+from skfrontier.algos.geometry.matching.store import PointSlots, independent_object
 
 _UNLIMITED = np.iinfo(np.int64).max
 _FINEST_BITS = 52
@@ -46,8 +46,8 @@ class GeometricMatching:
     """Matching of points in R^d for p = 1 and an l_q norm.
 
     The floor is the matching inside cells of a shifted grid; its expected cost is at most
-    ``s d L`` times the best, plus what the finest cells leave. The live matching starts from it, is improved by
-    ejection chains, and falls back to it whenever it should be dearer.
+    ``s d L`` times the best, plus what the finest cells leave. The live matching starts from it, is improved
+    by ejection chains, and falls back to it whenever it should be dearer.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class GeometricMatching:
         self.n_refits = self.max_level_changes = 0
         self._built = self._dirty = False
         self._prices: np.ndarray | None = None  # of the last auction, by slot of the larger side
-        self.live: LiveMatching | None = None
+        self.live: LiveMatching = new_live(8, max(n_candidates, 1))
 
     # Changes.
 
@@ -158,6 +158,10 @@ class GeometricMatching:
     def n(self, side: int) -> int:
         """Number of points of a side."""
         return self.sides[side].n_alive
+
+    def stored(self, side: int) -> np.ndarray:
+        """Points by slot, as rows."""
+        return self.sides[side].points.T
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Slots of the matched points."""
@@ -317,9 +321,7 @@ class GeometricMatching:
         self._built, self._dirty = True, False
 
     def _plant_trees(self) -> None:
-        self.trees = tuple(
-            new_tree(side.points.shape[0], self._capacity) for side in self.sides
-        )
+        self.trees = tuple(new_tree(side.points.shape[0], self._capacity) for side in self.sides)
         for tree, side in zip(self.trees, self.sides, strict=True):
             tree_fill(tree, side.points, side.live)
         self._n_changes = 0
@@ -421,13 +423,13 @@ class GeometricMatching:
     @property
     def n_scans(self) -> int:
         """Chain steps so far."""
-        return 0 if self.live is None else int(self.live.count[5])
+        return int(self.live.count[5])
 
     @property
     def n_searches(self) -> int:
         """Chains so far."""
-        return 0 if self.live is None else int(self.live.count[2])
+        return int(self.live.count[2])
 
     def snapshot(self) -> "GeometricMatching":
         """An independent copy."""
-        return copy.deepcopy(self)
+        return independent_object(self)

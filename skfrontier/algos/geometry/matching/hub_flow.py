@@ -19,7 +19,7 @@ from skfrontier.algos.geometry.matching.arcs import (
 from skfrontier.algos.geometry.matching.certificate import dual_value
 from skfrontier.algos.geometry.matching.distance_rows import CallableRows, VectorRows
 from skfrontier.algos.geometry.matching.hub_graph import bunches_from_rows, stretch_bound
-from skfrontier.algos.geometry.matching.store import padded
+from skfrontier.algos.geometry.matching.store import independent_object, padded
 
 _MIN_CHANGES = 64  # before a new sample
 _PAIRED_AT_ONCE = 200  # units of a hub that are paired by an exact assignment
@@ -71,7 +71,9 @@ class HubMatching:
         points = np.hstack([self.points[:, : self.n_nodes], rows.T])
         return np.array([self.rows.row(x, points) for x in rows])
 
-    def insert(self, side: int, rows: np.ndarray, distances: np.ndarray | None = None) -> np.ndarray:
+    def insert(
+        self, side: int, rows: np.ndarray, distances: np.ndarray | None = None
+    ) -> np.ndarray:
         """Add points of shape (n_new, n_features), and return their slots."""
         if distances is None:
             distances = self.distances_to_stored(rows)
@@ -140,7 +142,9 @@ class HubMatching:
             self.role[:n][self.side[:n] == side] = self._role(side)
         if not n:
             return
-        bunches = bunches_from_rows(lambda i: self.rows.row(points[:, i], points), n, self.k, self.rng)
+        bunches = bunches_from_rows(
+            lambda i: self.rows.row(points[:, i], points), n, self.k, self.rng
+        )
         self.level[:n], self.to_level[:n] = bunches.level, bunches.to_level
         hub_of = np.full(n, -1, dtype=np.int64)
         for w in np.flatnonzero(bunches.level > 0):
@@ -152,7 +156,9 @@ class HubMatching:
         through = hub_of[w] >= 0
         self._link(x[through], hub_of[w[through]], 2 ** (self.power - 1) * price[through])
         across = self.side[x] != self.side[w]
-        pair = np.minimum(x, w) * n + np.maximum(x, w)  # once, though each may be in the other's bunch
+        pair = np.minimum(x, w) * n + np.maximum(
+            x, w
+        )  # once, though each may be in the other's bunch
         _, once = np.unique(np.where(across, pair, -1), return_index=True)
         once = once[across[once]]
         self._link(x[once], w[once], price[once])
@@ -163,6 +169,10 @@ class HubMatching:
         """Number of points of a side."""
         return self._n_alive[side]
 
+    def stored(self, side: int) -> np.ndarray:
+        """Points by slot, as rows; vacant slots hold anything."""
+        return self.points[:, self._slot_node[side]].T
+
     def cost(self) -> float:
         """Cost of the matching."""
         return float(self._paired()[2].sum())
@@ -171,7 +181,9 @@ class HubMatching:
         """Cost of the flow: at least that of the matching, at most ``factor ** power`` times the best."""
         pi = self.pi[: self.n_nodes]
         role = self.role[: self.n_nodes]
-        return float(pi[(role == SINK) & (self.link[: self.n_nodes] >= 0)].sum() - pi[role == SOURCE].sum())
+        return float(
+            pi[(role == SINK) & (self.link[: self.n_nodes] >= 0)].sum() - pi[role == SOURCE].sum()
+        )
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Slots of the matched points."""
@@ -263,7 +275,9 @@ class HubMatching:
             if above.size:
                 chosen[above[np.argmin(distance[hubs[above]])]] = True
         near = hubs[chosen]
-        self._link(np.full(near.size, x), near, 2 ** (self.power - 1) * distance[near] ** self.power)
+        self._link(
+            np.full(near.size, x), near, 2 ** (self.power - 1) * distance[near] ** self.power
+        )
         across = (side == 1 - self.side[x]) & (role != DEAD) & (role != HUB)
         inside = (distance < self.to_level[x, level + 1]) | (distance < self.to_level[:x, 1])
         direct = np.flatnonzero(across & inside)
@@ -301,9 +315,7 @@ class HubMatching:
                     left.append(sources[part])
                     right.append(sinks[part][order])
             a, b = np.concatenate(left), np.concatenate(right)
-            price = np.array(
-                [self.rows.row(self.points[:, i], self.points[:, [j]])[0] for i, j in zip(a, b, strict=True)]
-            )
+            price = self.rows.paired(self.points[:, a], self.points[:, b])
             if self.larger == 0:
                 a, b = b, a
             self._pairing = self._node_slot[a], self._node_slot[b], price**self.power
@@ -320,7 +332,7 @@ class HubMatching:
 
     def snapshot(self) -> "HubMatching":
         """An independent copy."""
-        return copy.deepcopy(self)
+        return independent_object(self)
 
     def _start_nodes(self, points: np.ndarray) -> None:
         n = points.shape[1]

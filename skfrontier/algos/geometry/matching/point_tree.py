@@ -153,9 +153,9 @@ def _box_distance(code, q, tree, node, P, i):
             total += gap**q
     if code == L2:
         return np.sqrt(total)
-    if code == L1 or code == LINF:
-        return total
-    return total ** (1.0 / q)
+    if code != LINF and code != L1:
+        total = total ** (1.0 / q)
+    return total
 
 
 @njit

@@ -1,5 +1,8 @@
 """One side of a matching: points in slots that are used again after a deletion."""
 
+import copy
+from typing import Any
+
 import numpy as np
 
 
@@ -62,3 +65,27 @@ def padded(array: np.ndarray, size: int, value) -> np.ndarray:
     grown = np.full((*array.shape[:-1], size), value, dtype=array.dtype)
     grown[..., : array.shape[-1]] = array
     return grown
+
+
+def independent(value: Any) -> Any:
+    """A copy that shares no array, list or generator with ``value``; other objects are shared."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, np.random.Generator):
+        return copy.deepcopy(value)
+    if isinstance(value, list):
+        return [independent(item) for item in value]
+    if isinstance(value, tuple):
+        items = (independent(item) for item in value)
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, PointSlots):
+        return independent_object(value)
+    return value
+
+
+def independent_object(original: Any) -> Any:
+    """A copy of an object whose attributes are `independent` of the original's."""
+    twin = copy.copy(original)
+    for name, value in vars(original).items():
+        setattr(twin, name, independent(value))
+    return twin
