@@ -151,8 +151,8 @@ def c_transform(
         )
     if len(v) != len(Y):
         raise ValueError(f"v must have one entry for each of the {len(Y)} rows of Y, got {len(v)}.")
-    columns = (np.ascontiguousarray(Z.T, dtype=np.float64) for Z in (X, Y))
-    return transform(vector_cost(metric, p, q), *columns, v, n_jobs=n_jobs)[0]
+    P, Q = (np.ascontiguousarray(Z.T, dtype=np.float64) for Z in (X, Y))
+    return transform(vector_cost(metric, p, q), P, Q, v, n_jobs=n_jobs)[0]
 
 
 def transform(

@@ -36,56 +36,67 @@ class LiveMatching(NamedTuple):
     used: np.ndarray  # (b,): the last chain that used it
     queue: np.ndarray
     queued: np.ndarray
-    count: np.ndarray  # [free a, free b, chains so far, head, length of the queue, steps so far]
+    totals: np.ndarray  # [free a, free b, chains so far, head, length of the queue, steps so far]
 
 
 def new_live(capacity: int, n_candidates: int) -> LiveMatching:
     """An empty matching."""
-    ints = [np.full(capacity, ABSENT, dtype=np.int64) for _ in range(8)]
+    mate_a, mate_b, free_a, free_b, place_a, place_b, used = (
+        np.full(capacity, ABSENT, dtype=np.int64) for _ in range(7)
+    )
     return LiveMatching(
-        ints[0], ints[1], np.zeros(capacity),
-        np.full((capacity, n_candidates), -1, dtype=np.int32), np.zeros(capacity, dtype=np.int64),
-        *ints[2:7], np.empty(capacity, dtype=np.int64), np.zeros(capacity, dtype=np.bool_),
-        np.zeros(6, dtype=np.int64),
-    )  # fmt: skip
+        mate_a=mate_a,
+        mate_b=mate_b,
+        price=np.zeros(capacity),
+        near=np.full((capacity, n_candidates), -1, dtype=np.int32),
+        n_near=np.zeros(capacity, dtype=np.int64),
+        free_a=free_a,
+        free_b=free_b,
+        place_a=place_a,
+        place_b=place_b,
+        used=used,
+        queue=np.empty(capacity, dtype=np.int64),
+        queued=np.zeros(capacity, dtype=np.bool_),
+        totals=np.zeros(6, dtype=np.int64),
+    )
 
 
 # Free points.
 
 
 @inner
-def _set_free(mate, free, place, count, side, i):
+def _set_free(mate, free, place, totals, side, i):
     mate[i] = FREE
-    place[i] = count[side]
-    free[count[side]] = i
-    count[side] += 1
+    place[i] = totals[side]
+    free[totals[side]] = i
+    totals[side] += 1
 
 
 @inner
-def _unset_free(free, place, count, side, i):
-    count[side] -= 1
-    last = free[count[side]]
+def _unset_free(free, place, totals, side, i):
+    totals[side] -= 1
+    last = free[totals[side]]
     free[place[i]], place[last] = last, place[i]
     place[i] = -1
 
 
 @inner
 def _free_a(live, a):
-    _set_free(live.mate_a, live.free_a, live.place_a, live.count, 0, a)
+    _set_free(live.mate_a, live.free_a, live.place_a, live.totals, 0, a)
 
 
 @inner
 def _free_b(live, b):
-    _set_free(live.mate_b, live.free_b, live.place_b, live.count, 1, b)
+    _set_free(live.mate_b, live.free_b, live.place_b, live.totals, 1, b)
 
 
 @inner
 def _pair(live, code, q, A, B, a, b):
     """Match a and b; where they stood free they no longer do."""
     if live.mate_a[a] == FREE:
-        _unset_free(live.free_a, live.place_a, live.count, 0, a)
+        _unset_free(live.free_a, live.place_a, live.totals, 0, a)
     if live.mate_b[b] == FREE:
-        _unset_free(live.free_b, live.place_b, live.count, 1, b)
+        _unset_free(live.free_b, live.place_b, live.totals, 1, b)
     live.mate_a[a], live.mate_b[b] = b, a
     live.price[a] = norm_distance(code, q, A, a, B, b)
 
@@ -94,8 +105,8 @@ def _pair(live, code, q, A, B, a, b):
 def _enqueue(live, a):
     if not live.queued[a]:
         live.queued[a] = True
-        live.queue[(live.count[3] + live.count[4]) % live.queue.size] = a
-        live.count[4] += 1
+        live.queue[(live.totals[3] + live.totals[4]) % live.queue.size] = a
+        live.totals[4] += 1
 
 
 # Points that come and go.
@@ -158,7 +169,7 @@ def leave(live, code, q, A, B, tree_a, tree_b, side, slots):
             tree_remove(tree_a, i)
             partner = live.mate_a[i]
             if partner == FREE:
-                _unset_free(live.free_a, live.place_a, live.count, 0, i)
+                _unset_free(live.free_a, live.place_a, live.totals, 0, i)
             else:
                 _free_b(live, partner)
             live.mate_a[i], live.n_near[i] = ABSENT, 0
@@ -166,7 +177,7 @@ def leave(live, code, q, A, B, tree_a, tree_b, side, slots):
             tree_remove(tree_b, i)
             partner = live.mate_b[i]
             if partner == FREE:
-                _unset_free(live.free_b, live.place_b, live.count, 1, i)
+                _unset_free(live.free_b, live.place_b, live.totals, 1, i)
             else:
                 _free_a(live, partner)
                 _enqueue(live, partner)
@@ -191,18 +202,18 @@ def _withdraw(live, a, b):
 def pair_free(live, code, q, A, B, tree_a, tree_b):
     """Match free points with the nearest free ones of the other side, however far."""
     found, far = np.empty(1, dtype=np.int64), np.empty(1)
-    while live.count[0] > 0 and live.count[1] > 0:
-        if live.count[0] <= live.count[1]:
-            a = live.free_a[live.count[0] - 1]
-            if live.count[1] <= _FEW:
-                b = _nearest_of(code, q, A, a, B, live.free_b, live.count[1])
+    while live.totals[0] > 0 and live.totals[1] > 0:
+        if live.totals[0] <= live.totals[1]:
+            a = live.free_a[live.totals[0] - 1]
+            if live.totals[1] <= _FEW:
+                b = _nearest_of(code, q, A, a, B, live.free_b, live.totals[1])
             else:
                 tree_nearest(tree_b, B, code, q, A, a, live.mate_b, True, found, far)
                 b = found[0]
         else:
-            b = live.free_b[live.count[1] - 1]
-            if live.count[0] <= _FEW:
-                a = _nearest_of(code, q, B, b, A, live.free_a, live.count[0])
+            b = live.free_b[live.totals[1] - 1]
+            if live.totals[0] <= _FEW:
+                a = _nearest_of(code, q, B, b, A, live.free_a, live.totals[0])
             else:
                 tree_nearest(tree_a, A, code, q, B, b, live.mate_a, True, found, far)
                 a = found[0]
@@ -225,7 +236,7 @@ def queue_around_free(live, code, q, A, B, tree_a, newest):
     """Queue those a that would rather have one of the ``newest`` free b."""
     size = 2 * live.near.shape[1]
     wide, far = np.empty(size, dtype=np.int64), np.empty(size)
-    for k in range(max(0, live.count[1] - newest), live.count[1]):
+    for k in range(max(0, live.totals[1] - newest), live.totals[1]):
         _queue_around(live, code, q, A, B, tree_a, live.free_b[k], wide, far)
 
 
@@ -254,10 +265,10 @@ def run_chains(live, code, q, A, B, tree_a, depth, most):
     size = 2 * live.near.shape[1]
     wide, far = np.empty(size, dtype=np.int64), np.empty(size)
     done = 0
-    while live.count[4] > 0:
-        a = live.queue[live.count[3]]
-        live.count[3] = (live.count[3] + 1) % live.queue.size
-        live.count[4] -= 1
+    while live.totals[4] > 0:
+        a = live.queue[live.totals[3]]
+        live.totals[3] = (live.totals[3] + 1) % live.queue.size
+        live.totals[4] -= 1
         live.queued[a] = False
         if done >= most or live.mate_a[a] == ABSENT:
             continue
@@ -273,8 +284,8 @@ def run_chains(live, code, q, A, B, tree_a, depth, most):
 def _chain(live, code, q, A, B, a0, depth, takers, taken):
     """Follow a chain; return the length of its best prefix, 0 where none saves anything."""
     b0 = live.mate_a[a0]
-    live.count[2] += 1
-    stamp = live.count[2]
+    live.totals[2] += 1
+    stamp = live.totals[2]
     if b0 >= 0:
         live.used[b0] = stamp
     gain = live.price[a0] if b0 >= 0 else 0.0
@@ -282,7 +293,7 @@ def _chain(live, code, q, A, B, a0, depth, takers, taken):
     a = a0
     for step in range(depth):
         takers[step] = a
-        closing, pick, kept = -np.inf, -1, 0.0
+        closing, pick, kept = -np.inf, np.int64(-1), 0.0
         for k in range(live.n_near[a]):
             b = np.int64(live.near[a, k])
             e = live.mate_b[b]
@@ -302,7 +313,7 @@ def _chain(live, code, q, A, B, a0, depth, takers, taken):
                 closing, pick, kept = saved, b, left
         if pick < 0:
             break
-        live.count[5] += 1
+        live.totals[5] += 1
         taken[step] = pick
         live.used[pick] = stamp
         gain = kept

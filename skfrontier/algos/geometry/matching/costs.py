@@ -46,7 +46,7 @@ class Cost:
         return replace(self, code=codes.get(self.code, self.code))
 
     @property
-    def args(self) -> tuple:
+    def args(self) -> tuple[int, float, float, np.ndarray]:
         """What kernels take."""
         return self.code, self.q, self.power, self.matrix
 

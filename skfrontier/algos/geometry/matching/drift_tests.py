@@ -35,8 +35,8 @@ class SplitTest:
 def all_costs(cost: Cost, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Costs between rows of ``X`` and rows of ``Y``."""
     result = np.empty((len(X), len(Y)))
-    columns = (np.ascontiguousarray(Z.T, dtype=np.float64) for Z in (X, Y))
-    cost_matrix(*cost.args, *columns, result)
+    P, Q = (np.ascontiguousarray(Z.T, dtype=np.float64) for Z in (X, Y))
+    cost_matrix(*cost.args, P, Q, result)
     return result
 
 
@@ -130,8 +130,8 @@ class ConformalBets:
         """Judge a distance, and keep it; ties are broken at random."""
         low, high = (np.searchsorted(self.pool, distance, side) for side in ("left", "right"))
         above, ties = self.pool.size - high, high - low
-        p = (above + rng.random() * (1 + ties)) / (1 + self.pool.size)
-        p = max(float(p), np.finfo(float).tiny)
+        share = (above + rng.random() * (1 + ties)) / (1 + self.pool.size)
+        p = max(float(share), float(np.finfo(float).tiny))
         self.pool = np.insert(self.pool, low, distance)
         self._log_bets += np.log(_EXPONENTS) + (_EXPONENTS - 1) * np.log(p)
         return p

@@ -1,5 +1,7 @@
 """An optimal matching, or one within a limit of work, kept up to date by repairs of its dual solution."""
 
+from typing import Self
+
 import numpy as np
 
 from skfrontier.algos.geometry.matching.certificate import dual_value, transform
@@ -284,7 +286,7 @@ class DualMatching:
             saved[name] = [array.copy() for array in saved[name]]
         return saved
 
-    def snapshot(self) -> "DualMatching":
+    def snapshot(self) -> Self:
         """An independent copy."""
         return independent_object(self)
 

@@ -31,7 +31,7 @@ from skfrontier.algos.geometry.matching.grid_floor import (
     floor_remove,
     new_floor,
 )
-from skfrontier.algos.geometry.matching.point_tree import new_tree, tree_fill
+from skfrontier.algos.geometry.matching.point_tree import PointTree, new_tree, tree_fill
 from skfrontier.algos.geometry.matching.store import PointSlots, independent_object
 
 _UNLIMITED = np.iinfo(np.int64).max
@@ -126,11 +126,12 @@ class GeometricMatching:
             floor_remove(self.floor, 2 * slot + side)
             self._note_levels()
         if self.n_candidates:
-            before = self.live.count[1]
+            before = self.live.totals[1]
             leave(self.live, *self._geometry(), side, slots)
-            freed = self.live.count[1] - before
+            freed = self.live.totals[1] - before
             if side == 0 and freed > 0 and self.n(1) > self.n(0):
-                queue_around_free(self.live, *self._geometry()[:4], self.trees[0], freed)
+                code, q, A, B, tree_a, _ = self._geometry()
+                queue_around_free(self.live, code, q, A, B, tree_a, freed)
         self._n_changes += len(slots)
         self._built = True
 
@@ -274,8 +275,8 @@ class GeometricMatching:
     def _improve_by_auction(self) -> None:
         P, Q = self._columns(0), self._columns(1)
         slots_a, slots_b = self.sides[0].live, self.sides[1].live
-        best = [self._live_cost(), self.live.mate_a.copy()]
-        scale = best[0] / P.shape[1]
+        least, mates = self._live_cost(), self.live.mate_a.copy()
+        scale = least / P.shape[1]
         near = self._nearest(P, Q, self.n_candidates)
         v = np.zeros(Q.shape[1])
         for turn in auction_rounds(self.cost_of, P, Q, v, near, self.auction_epsilons, scale):
@@ -290,9 +291,9 @@ class GeometricMatching:
             self._lengthen_lists(slots_a, slots_b, turn.near)
             self._start_from(slots_a, slots_b[owned])
             cost = self._live_cost()
-            if cost < best[0]:
-                best = [cost, self.live.mate_a.copy()]
-        mates = best[1][slots_a]
+            if cost < least:
+                least, mates = cost, self.live.mate_a.copy()
+        mates = mates[slots_a]
         self._start_from(slots_a[mates >= 0], mates[mates >= 0])
 
     def _lengthen_lists(self, slots_a: np.ndarray, slots_b: np.ndarray, near: np.ndarray) -> None:
@@ -321,7 +322,8 @@ class GeometricMatching:
         self._built, self._dirty = True, False
 
     def _plant_trees(self) -> None:
-        self.trees = tuple(new_tree(side.points.shape[0], self._capacity) for side in self.sides)
+        d = self.sides[0].points.shape[0]
+        self.trees = (new_tree(d, self._capacity), new_tree(d, self._capacity))
         for tree, side in zip(self.trees, self.sides, strict=True):
             tree_fill(tree, side.points, side.live)
         self._n_changes = 0
@@ -349,7 +351,7 @@ class GeometricMatching:
             lonely = self.sides[side].live
             lonely = lonely[mate[lonely] == FREE]
             free[: len(lonely)], place[lonely] = lonely, np.arange(len(lonely))
-            live.count[side] = len(lonely)
+            live.totals[side] = len(lonely)
         live.price[a] = self.distances(a, b)
         queue_all(live, self.sides[0].live)
         self._run(_UNLIMITED)
@@ -409,26 +411,31 @@ class GeometricMatching:
     def _columns(self, side: int) -> np.ndarray:
         return np.ascontiguousarray(self.sides[side].points[:, self.sides[side].live])
 
-    def _geometry(self) -> tuple:
+    def _geometry(
+        self,
+    ) -> tuple[int, float, np.ndarray, np.ndarray, PointTree, PointTree]:
         first, second = self.sides
-        return self.cost_of.code, self.cost_of.q, first.points, second.points, *self.trees
+        return (
+            self.cost_of.code, self.cost_of.q, first.points, second.points, self.trees[0],
+            self.trees[1],
+        )  # fmt: skip
 
     def _live_cost(self) -> float:
         a = self.sides[0].live
         return float(self.live.price[a[self.live.mate_a[a] >= 0]].sum())
 
     def _note_levels(self) -> None:
-        self.max_level_changes = max(self.max_level_changes, int(self.floor.count[1]))
+        self.max_level_changes = max(self.max_level_changes, int(self.floor.totals[1]))
 
     @property
     def n_scans(self) -> int:
         """Chain steps so far."""
-        return int(self.live.count[5])
+        return int(self.live.totals[5])
 
     @property
     def n_searches(self) -> int:
         """Chains so far."""
-        return int(self.live.count[2])
+        return int(self.live.totals[2])
 
     def snapshot(self) -> "GeometricMatching":
         """An independent copy."""

@@ -25,7 +25,7 @@ class GridFloor(NamedTuple):
     key: np.ndarray  # (cells,): fingerprint of level and coordinates
     table: np.ndarray  # hash table of cell numbers, -1 where empty
     vacant: np.ndarray  # stack of unused cells
-    count: np.ndarray  # [unused cells, level changes of the last operation]
+    totals: np.ndarray  # [unused cells, level changes of the last operation]
 
 
 def new_floor(n_nodes: int, n_levels: int) -> GridFloor:
@@ -77,8 +77,8 @@ def _enter_cells(floor, node, coordinates, shift):
             key = _mixed(key, np.uint64(word))
         at = _find(floor, key)
         if floor.table[at] < 0:
-            floor.count[0] -= 1
-            fresh = floor.vacant[floor.count[0]]
+            floor.totals[0] -= 1
+            fresh = floor.vacant[floor.totals[0]]
             floor.table[at], floor.key[fresh] = fresh, key
             floor.newest[fresh], floor.held[fresh] = -1, 0
         floor.cell[node, i] = floor.table[at]
@@ -94,8 +94,8 @@ def _leave_cells(floor, node):
         if floor.held[cell] > 0:
             continue
         hole = _find(floor, floor.key[cell])
-        floor.vacant[floor.count[0]] = cell
-        floor.count[0] += 1
+        floor.vacant[floor.totals[0]] = cell
+        floor.totals[0] += 1
         at = hole
         while True:  # close the gap: what follows may have been pushed on by what left
             at = (at + np.uint64(1)) & last
@@ -166,7 +166,7 @@ def _run(floor, node, inserting):
         i -= 1
     for k in range(n_pairs):
         floor.mate[first[k]], floor.mate[second[k]] = second[k], first[k]
-    floor.count[1] = changes
+    floor.totals[1] = changes
 
 
 @njit

@@ -57,8 +57,11 @@ class HubMatching:
         self.factor = stretch_bound(k, power)
         self.larger = 1
         self.n_scans = self.n_searches = self.n_refits = 0
+        self._dirty = self._outdated = False
+        self._pairing: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
         self._slot_node = [np.full(8, -1, dtype=np.int64) for _ in range(2)]
-        self._n_slots, self._vacant = [0, 0], ([], [])
+        self._n_slots = [0, 0]
+        self._vacant: tuple[list[int], list[int]] = ([], [])
         self._n_alive = [0, 0]
         self._start_nodes(np.empty((n_features, 0)))
 
@@ -109,11 +112,13 @@ class HubMatching:
             return
         self._orient()
         role, link = self.role[: self.n_nodes], self.link[: self.n_nodes]
-        for b in np.flatnonzero((role == SINK) & np.isnan(self.pi[: self.n_nodes])):
+        for b in np.flatnonzero((role == SINK) & np.isnan(self.pi[: self.n_nodes])).tolist():
             self.pi[b] = sink_price(b, *self._arcs(), role, self.pi, link)
-        for a in np.flatnonzero((role == SOURCE) & (link < 0)):
+        for a in np.flatnonzero((role == SOURCE) & (link < 0)).tolist():
             self._search(grow_flow, a)
-        for b in np.flatnonzero((role == SINK) & (link < 0) & (self.pi[: self.n_nodes] < 0)):
+        for b in np.flatnonzero(
+            (role == SINK) & (link < 0) & (self.pi[: self.n_nodes] < 0)
+        ).tolist():
             self._search(settle_flow, b)
         self._dirty = False
 
@@ -147,21 +152,20 @@ class HubMatching:
         )
         self.level[:n], self.to_level[:n] = bunches.level, bunches.to_level
         hub_of = np.full(n, -1, dtype=np.int64)
-        for w in np.flatnonzero(bunches.level > 0):
+        for w in np.flatnonzero(bunches.level > 0).tolist():
             hub_of[w] = self._add_node(points[:, w], HUB, -1)
             self.level[hub_of[w]] = bunches.level[w]
             self.pi[hub_of[w]] = 0.0
         x = np.repeat(np.arange(n), np.diff(bunches.start))
-        w, price = bunches.member, bunches.distance**self.power
-        through = hub_of[w] >= 0
-        self._link(x[through], hub_of[w[through]], 2 ** (self.power - 1) * price[through])
-        across = self.side[x] != self.side[w]
-        pair = np.minimum(x, w) * n + np.maximum(
-            x, w
-        )  # once, though each may be in the other's bunch
+        y, price = bunches.member, bunches.distance**self.power
+        through = hub_of[y] >= 0
+        self._link(x[through], hub_of[y[through]], 2 ** (self.power - 1) * price[through])
+        across = self.side[x] != self.side[y]
+        # once, though each may be in the other's bunch
+        pair = np.minimum(x, y) * n + np.maximum(x, y)
         _, once = np.unique(np.where(across, pair, -1), return_index=True)
         once = once[across[once]]
-        self._link(x[once], w[once], price[once])
+        self._link(x[once], y[once], price[once])
 
     # What is known.
 
@@ -292,7 +296,7 @@ class HubMatching:
         self.n_scans += popped
         self.n_searches += 1
 
-    def _arcs(self) -> tuple:
+    def _arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         return self.first, self.following, self.head, self.arc_cost
 
     def _paired(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -134,7 +134,7 @@ def bunches_from_rows(row_of: DistanceRow, n: int, k: int, rng: np.random.Genera
     to_level = np.full((n, k + 1), np.inf)
     to_level[:, 0] = 0.0
     pivot = np.tile(np.arange(n)[:, None], (1, k))
-    for w in np.flatnonzero(level > 0):
+    for w in np.flatnonzero(level > 0).tolist():
         row = row_of(w)
         for i in range(1, level[w] + 1):
             nearer = row < to_level[:, i]

@@ -1,6 +1,7 @@
 """Exact matching with a user's function as the metric: each distance is asked for once."""
 
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class CachedMatching(DualMatching):
                 number[: self._number[side].size] = self._number[side]
                 self._number[side] = number
 
-    def snapshot(self) -> "CachedMatching":
+    def snapshot(self) -> Self:
         """An independent copy."""
         twin = super().snapshot()
         twin.cost_of = replace(self.cost_of, matrix=self.cost_of.matrix.copy())

@@ -25,7 +25,7 @@ class PointTree(NamedTuple):
     middle: np.ndarray
     head: np.ndarray
     held: np.ndarray
-    count: np.ndarray  # [number of nodes]
+    n_nodes: np.ndarray  # of shape (1,)
     following: np.ndarray
     previous: np.ndarray
     leaf: np.ndarray
@@ -57,7 +57,7 @@ def tree_insert(tree, P, i):
             break
         node = tree.child[node, 1 if P[tree.axis[node], i] >= tree.middle[node] else 0]
     _into_leaf(tree, node, i)
-    if tree.held[node] > _LEAF and tree.count[0] + 2 <= tree.head.size:
+    if tree.held[node] > _LEAF and tree.n_nodes[0] + 2 <= tree.head.size:
         _split(tree, P, node)
 
 
@@ -87,8 +87,8 @@ def _split(tree, P, node):
                 middle = high
     if axis < 0:
         return
-    left = tree.count[0]
-    tree.count[0] += 2
+    left = tree.n_nodes[0]
+    tree.n_nodes[0] += 2
     tree.child[node, 0], tree.child[node, 1] = left, left + 1
     tree.axis[node], tree.middle[node] = axis, middle
     i = tree.head[node]

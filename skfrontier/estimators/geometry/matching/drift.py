@@ -26,8 +26,8 @@ class WassersteinDriftMonitor(BaseEstimator):
     """Distance of the latest rows of a stream to a reference, and alarms with a stated false-alarm rate.
 
     Rows must be exchangeable where there is no drift. Rows that depend on their neighbours in time raise
-    false alarms: take every k-th row, longer windows, or, for the permutation test, keep runs of rows together
-    with ``run_length``.
+    false alarms: take every k-th row, longer windows, or, for the permutation test, keep runs of rows
+    together with ``run_length``.
 
     Parameters
     ----------
