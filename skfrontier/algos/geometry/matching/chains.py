@@ -259,12 +259,13 @@ def queue_all(live, slots):
 
 
 @njit
-def run_chains(live, code, q, A, B, tree_a, depth, most):
-    """Run the chains of the queue, ``most`` at most; points that change partners queue again."""
+def run_chains(live, code, q, A, B, depth, most):
+    """Run the chains of the queue, ``most`` at most; points that change partners queue again.
+
+    Returns how many b became free: they are the last ones in their list.
+    """
     takers, taken = np.empty(depth + 1, dtype=np.int64), np.empty(depth + 1, dtype=np.int64)
-    size = 2 * live.near.shape[1]
-    wide, far = np.empty(size, dtype=np.int64), np.empty(size)
-    done = 0
+    done, freed = 0, 0
     while live.totals[4] > 0:
         a = live.queue[live.totals[3]]
         live.totals[3] = (live.totals[3] + 1) % live.queue.size
@@ -274,10 +275,9 @@ def run_chains(live, code, q, A, B, tree_a, depth, most):
             continue
         done += 1
         length = _chain(live, code, q, A, B, a, depth, takers, taken)
-        if length > 0:
-            left = _apply(live, code, q, A, B, length, takers, taken)
-            if left >= 0:
-                _queue_around(live, code, q, A, B, tree_a, left, wide, far)
+        if length > 0 and _apply(live, code, q, A, B, length, takers, taken) >= 0:
+            freed += 1
+    return freed
 
 
 @inner

@@ -26,9 +26,8 @@ from skfrontier.algos.geometry.matching.chains import (
 )
 from skfrontier.algos.geometry.matching.costs import LINF, Cost
 from skfrontier.algos.geometry.matching.grid_floor import (
+    floor_clear,
     floor_fill,
-    floor_insert,
-    floor_remove,
     new_floor,
 )
 from skfrontier.algos.geometry.matching.point_tree import PointTree, new_tree, tree_fill
@@ -40,6 +39,7 @@ _TRANSFORMS = 4e7  # pairs up to which two c-transforms belong to the usual boun
 _AUCTION = 4e8  # pairs up to which the auction runs
 _GOOD_START = 0.97  # share of the cost from which bidding gains nothing
 _REBUILD_ROUNDS = 4
+_ROUNDS = 20  # of chains and of queueing those who would rather have what became free
 
 
 class GeometricMatching:
@@ -84,7 +84,7 @@ class GeometricMatching:
         self.n_candidates, self.depth, self.max_chains = n_candidates, depth, max_chains
         self.sides = (PointSlots(n_features), PointSlots(n_features))
         self.levels = 0
-        self.n_refits = self.max_level_changes = 0
+        self.n_refits = 0
         self._built = self._dirty = False
         self._prices: np.ndarray | None = None  # of the last auction, by slot of the larger side
         self.live: LiveMatching = new_live(8, max(n_candidates, 1))
@@ -104,9 +104,7 @@ class GeometricMatching:
             return slots
         self._built = False  # until all of it is done
         coordinates = self._coordinates(rows)
-        for slot, place in zip(slots, coordinates, strict=True):
-            floor_insert(self.floor, 2 * slot + side, place, self.bits)
-            self._note_levels()
+        floor_fill(self.floor, 2 * slots + side, coordinates, self.bits)
         if self.n_candidates:
             enter(self.live, *self._geometry(), side, slots)
         self._n_changes += len(slots)
@@ -122,9 +120,7 @@ class GeometricMatching:
         if not self._built:
             return
         self._built = False
-        for slot in slots:
-            floor_remove(self.floor, 2 * slot + side)
-            self._note_levels()
+        floor_clear(self.floor, 2 * np.asarray(slots) + side)
         if self.n_candidates:
             before = self.live.totals[1]
             leave(self.live, *self._geometry(), side, slots)
@@ -314,7 +310,6 @@ class GeometricMatching:
             slots = self.sides[side].live
             places = self._coordinates(self.sides[side].points[:, slots].T)
             floor_fill(self.floor, 2 * slots + side, places, self.bits)
-        self._note_levels()
         if self.n_candidates:
             self._plant_trees()
             self._start_from_floor()
@@ -358,7 +353,11 @@ class GeometricMatching:
 
     def _run(self, most: int) -> None:
         code, q, A, B, tree_a, _ = self._geometry()
-        run_chains(self.live, code, q, A, B, tree_a, self.depth, most)
+        for _ in range(_ROUNDS if most == _UNLIMITED else 2):
+            freed = run_chains(self.live, code, q, A, B, self.depth, most)
+            if freed == 0:
+                return
+            queue_around_free(self.live, code, q, A, B, tree_a, freed)
 
     def _nearest(self, P: np.ndarray, Q: np.ndarray, k: int) -> np.ndarray:
         k = min(k, Q.shape[1])
@@ -424,8 +423,10 @@ class GeometricMatching:
         a = self.sides[0].live
         return float(self.live.price[a[self.live.mate_a[a] >= 0]].sum())
 
-    def _note_levels(self) -> None:
-        self.max_level_changes = max(self.max_level_changes, int(self.floor.totals[1]))
+    @property
+    def max_level_changes(self) -> int:
+        """Most leftovers that one change of a point has changed."""
+        return int(self.floor.totals[1])
 
     @property
     def n_scans(self) -> int:

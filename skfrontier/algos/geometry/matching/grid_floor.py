@@ -25,7 +25,7 @@ class GridFloor(NamedTuple):
     key: np.ndarray  # (cells,): fingerprint of level and coordinates
     table: np.ndarray  # hash table of cell numbers, -1 where empty
     vacant: np.ndarray  # stack of unused cells
-    totals: np.ndarray  # [unused cells, level changes of the last operation]
+    totals: np.ndarray  # [unused cells, most level changes of an operation]
 
 
 def new_floor(n_nodes: int, n_levels: int) -> GridFloor:
@@ -166,27 +166,22 @@ def _run(floor, node, inserting):
         i -= 1
     for k in range(n_pairs):
         floor.mate[first[k]], floor.mate[second[k]] = second[k], first[k]
-    floor.totals[1] = changes
-
-
-@njit
-def floor_insert(floor, node, coordinates, shift):
-    """Add a node; ``coordinates`` are those of its finest cell, levels are ``shift`` bits apart."""
-    _enter_cells(floor, node, coordinates, shift)
-    floor.mate[node] = -1
-    _run(floor, node, True)
-
-
-@njit
-def floor_remove(floor, node):
-    """Take a node out."""
-    _run(floor, node, False)
-    floor.mate[node] = -1
-    _leave_cells(floor, node)
+    floor.totals[1] = max(floor.totals[1], changes)
 
 
 @njit
 def floor_fill(floor, nodes, coordinates, shift):
-    """Add nodes; ``coordinates`` has a row for each."""
+    """Add nodes; ``coordinates`` has their finest cells as rows, levels are ``shift`` bits apart."""
     for k in range(nodes.size):
-        floor_insert(floor, nodes[k], coordinates[k], shift)
+        _enter_cells(floor, nodes[k], coordinates[k], shift)
+        floor.mate[nodes[k]] = -1
+        _run(floor, nodes[k], True)
+
+
+@njit
+def floor_clear(floor, nodes):
+    """Take nodes out."""
+    for k in range(nodes.size):
+        _run(floor, nodes[k], False)
+        floor.mate[nodes[k]] = -1
+        _leave_cells(floor, nodes[k])

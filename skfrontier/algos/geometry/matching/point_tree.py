@@ -44,7 +44,7 @@ def new_tree(n_features: int, capacity: int) -> PointTree:
     return tree
 
 
-@njit
+@inner
 def tree_insert(tree, P, i):
     """Add column ``i`` of ``P``."""
     d = P.shape[0]
@@ -103,7 +103,7 @@ def _split(tree, P, node):
     tree.head[node], tree.held[node] = -1, 0
 
 
-@njit
+@inner
 def tree_remove(tree, i):
     """Take out the point in slot ``i``."""
     before, after, node = tree.previous[i], tree.following[i], tree.leaf[i]
@@ -158,7 +158,7 @@ def _box_distance(code, q, tree, node, P, i):
     return total
 
 
-@njit
+@inner
 def tree_nearest(tree, Q, code, q, P, i, mate, free_only, found, far):
     """Write the nearest ``found.size`` points of the tree over ``Q``, ascending; return their number.
 
