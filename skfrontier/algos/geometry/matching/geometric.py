@@ -86,6 +86,7 @@ class GeometricMatching:
         self.levels = 0
         self.n_refits = 0
         self._built = self._dirty = False
+        self._compared = False  # whether the live matching is known to cost no more than the floor
         self._prices: np.ndarray | None = None  # of the last auction, by slot of the larger side
         self.live: LiveMatching = new_live(8, max(n_candidates, 1))
 
@@ -96,7 +97,7 @@ class GeometricMatching:
         slots = self.sides[side].add(rows)
         if not len(slots):
             return slots
-        self._dirty = True
+        self._dirty, self._compared = True, False
         fits = self._built and self.sides[side].capacity <= self._capacity and self._inside(rows)
         if not fits or self._outgrown():
             self.n_refits += int(self._built and not self._inside(rows))
@@ -115,7 +116,7 @@ class GeometricMatching:
         """Remove points."""
         if not len(slots):
             return
-        self._dirty = True
+        self._dirty, self._compared = True, False
         self.sides[side].remove(slots)
         if not self._built:
             return
@@ -163,9 +164,12 @@ class GeometricMatching:
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Slots of the matched points."""
         a = self.sides[0].live
+        if not len(a) or not self.n(1):
+            return a[:0], a[:0]
         if not self.n_candidates:
             mates = self.floor.mate[2 * a]
             return a[mates >= 0], mates[mates >= 0] // 2
+        self._stay_below_floor()
         mates = self.live.mate_a[a]
         return a[mates >= 0], mates[mates >= 0]
 
@@ -173,14 +177,18 @@ class GeometricMatching:
         """Cost of the matching, which is never above that of the floor."""
         if min(self.n(0), self.n(1)) == 0:
             return 0.0
-        floor = self.floor_cost()
         if not self.n_candidates:
-            return floor
-        cost = self._live_cost()
-        if cost > floor:
+            return self.floor_cost()
+        self._stay_below_floor()
+        return self._live_cost()
+
+    def _stay_below_floor(self) -> None:
+        """Start again from the floor where the live matching has become dearer."""
+        if self._compared:
+            return
+        if self._live_cost() > self.floor_cost():
             self._start_from_floor()
-            cost = self._live_cost()
-        return cost
+        self._compared = True
 
     def floor_cost(self) -> float:
         """Cost of the matching inside the cells."""
