@@ -271,7 +271,7 @@ def _read_trips(path: Path, n: int | None) -> TaxiTrips:
         delimiter=",",
         skip_header=1,
         usecols=[header.index(f"tpep_{c}_datetime") for c in ("pickup", "dropoff")],
-        dtype="U25",
+        dtype="U27",
     )
     seconds = np.array([_seconds(column) for column in times.T]).T
     west, east, south, north = _BOX
@@ -292,5 +292,5 @@ def _read_trips(path: Path, n: int | None) -> TaxiTrips:
 
 
 def _seconds(times: np.ndarray) -> np.ndarray:
-    cleaned = [time.strip('"').replace(" +00:00", "").replace(" ", "T") for time in times]
+    cleaned = [time.strip('"').replace(" ", "T")[:19] for time in times]
     return np.array(cleaned, dtype="datetime64[s]").astype(np.int64)

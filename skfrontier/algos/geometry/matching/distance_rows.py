@@ -62,6 +62,8 @@ class CallableRows:
         """Distances from the object ``point`` of shape (1,) to those in ``points`` of shape (1, n)."""
         x = self.objects[int(point[0])]
         others = [self.objects[int(i)] for i in points[0]]
+        if not others:
+            return np.empty(0)
         if getattr(self.metric, "vectorized", False):
             row = np.asarray(self.metric(x, others), dtype=np.float64)
             if row.shape != (len(others),):
