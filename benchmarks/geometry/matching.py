@@ -272,10 +272,8 @@ def _stream_case(quick: bool) -> Case:
 
         def replaced() -> float:
             model.fit(rng.random((n, 2)), B)
-            oldest = 0
-            for point in new:
+            for oldest, point in enumerate(new):
                 model.update(delete_a=[oldest], insert_a=[point])
-                oldest += 1
             return model.cost_
 
         return [
