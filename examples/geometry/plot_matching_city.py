@@ -9,8 +9,8 @@ proof, and without solving it anew.
 # %%
 # A day in a city
 # ---------------
-# Real trips where the file can be had: a drop-off leaves a free car, a pickup is a rider. Otherwise a generator
-# with a dense centre and quarters that are busy at different hours. There are 5 % more cars.
+# Real trips where the file can be had: a drop-off leaves a free car, a pickup is a rider. Otherwise a
+# generator with a dense centre and quarters that are busy at different hours. There are 5 % more cars.
 import time
 
 import matplotlib.pyplot as plt

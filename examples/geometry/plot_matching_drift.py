@@ -2,8 +2,8 @@
 Is my stream drifting?
 ======================
 
-Images of the digits 5 to 9 come in, and at some time those of 0 to 4. A monitor keeps the Wasserstein distance of
-the latest images to a reference, and tests block by block.
+Images of the digits 5 to 9 come in, and at some time those of 0 to 4. A monitor keeps the Wasserstein distance
+of the latest images to a reference, and tests block by block.
 """
 
 # %%
@@ -26,8 +26,8 @@ stream = np.vstack([old[400 : 400 + change], new[:300]])
 # %%
 # Watch it
 # --------
-# The false-alarm rate of a block is ``alpha`` whatever the images look like, if they are exchangeable while nothing
-# changes. Testing each pixel for itself needs a correction for 64 of them.
+# The false-alarm rate of a block is ``alpha`` whatever the images look like, if they are exchangeable while
+# nothing changes. Testing each pixel for itself needs a correction for 64 of them.
 monitor = WassersteinDriftMonitor(window=100, alpha=0.01, n_permutations=99, random_state=0)
 monitor.fit(reference)
 alarms, thresholds = [], []

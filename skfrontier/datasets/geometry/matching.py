@@ -1,8 +1,9 @@
 """Point sets that change, for matching: generators, and taxi trips in New York."""
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,7 +26,8 @@ _LATITUDE = 40.75
 _BOX = (-74.05, -73.75, 40.6, 40.9)
 
 
-class MatchingOp(NamedTuple):
+@dataclass(frozen=True)
+class MatchingOp:
     """A change: ``kind`` is 'insert' or 'delete', ``value`` a point or the number of one.
 
     The points of a side are numbered in order of arrival, the initial ones first: the ids that
@@ -37,7 +39,8 @@ class MatchingOp(NamedTuple):
     value: Any
 
 
-class TaxiTrips(NamedTuple):
+@dataclass(frozen=True)
+class TaxiTrips:
     """Trips in order of their start: kilometres east and north of a corner of the city, and seconds."""
 
     pickup: np.ndarray
