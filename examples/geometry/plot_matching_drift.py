@@ -2,8 +2,8 @@
 Is my stream drifting?
 ======================
 
-Images of the digits 5 to 9 come in, and at some time those of 0 to 4. A monitor keeps the Wasserstein distance
-of the latest images to a reference, and tests block by block.
+Images of the digits 5 to 9 come in, and at some time those of 0 to 4. A monitor keeps the Wasserstein
+distance of the latest images to a reference, and tests block by block.
 """
 
 # %%
