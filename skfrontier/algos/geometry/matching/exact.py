@@ -47,6 +47,7 @@ class DualMatching:
         self.n_scans = self.n_searches = self.n_refits = 0
         self._changes = 0
         self._dirty = False
+        self._last_kind = ""
         self._violation = 0.0
         self._make_work(8)
 
@@ -54,6 +55,7 @@ class DualMatching:
 
     def insert(self, side: int, rows: np.ndarray) -> np.ndarray:
         """Add points of shape (n_new, n_features), and return their slots."""
+        self._separate("insert")
         slots = self.sides[side].add(rows)
         self._grow_to(side)
         self.mate[side][slots] = -1
@@ -64,6 +66,7 @@ class DualMatching:
 
     def delete(self, side: int, slots: np.ndarray) -> None:
         """Remove points; their mates become free."""
+        self._separate("delete")
         partners = self.mate[side][slots]
         self.mate[1 - side][partners[partners >= 0]] = -1
         self.mate[side][slots] = -1
@@ -87,6 +90,16 @@ class DualMatching:
         except BaseException:
             self.__dict__.update(saved)
             raise
+
+    def _separate(self, kind: str) -> None:
+        """Repair insertions before deletions, and the reverse, where searches are limited.
+
+        A limited search may not find the way from a new point to the only free one; two short searches
+        do better.
+        """
+        if self.limit != _NO_LIMIT and kind != self._last_kind:
+            self.flush()
+        self._last_kind = kind
 
     def rebuild(self) -> None:
         """Solve from scratch."""

@@ -208,19 +208,21 @@ class HubMatching:
         return max(min(max(cheap, dual_value(u, v)), self.cost()), 0.0)
 
     def potentials(self, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Feasible potentials for the true costs, in the order of live slots."""
+        """Feasible potentials for the true costs, the best of three starts, in the order of live slots."""
         first, second = (self._slot_node[side][self.live(side)] for side in range(2))
         if not len(first) or not len(second):
             return np.zeros(len(first)), np.zeros(len(second))
-        v = self.pi[second] if self.larger == 1 else -self.pi[second]
-        P, Q = self.points[:, first], self.points[:, second]
-        if self.larger == 1:
-            return self.rows.feasible(P, Q, v, self.power, n_jobs)
-        swapped = copy.copy(self.rows)
-        if isinstance(swapped, VectorRows):
-            swapped.cost = swapped.cost.swapped
-        v, u = swapped.feasible(Q, P, self.pi[first], self.power, n_jobs)
-        return u, v
+        P, Q, rows, swapped = self.points[:, first], self.points[:, second], self.rows, self.rows
+        if isinstance(rows, VectorRows):
+            swapped = VectorRows(rows.cost.swapped)
+        sign = 1.0 if self.larger == 1 else -1.0  # potentials of sources are negative prices
+        v, u = swapped.feasible(Q, P, -sign * self.pi[first], self.power, n_jobs)
+        both = [(u, v)]
+        both += [
+            rows.feasible(P, Q, start, self.power, n_jobs)
+            for start in (sign * self.pi[second], np.zeros(len(second)))
+        ]
+        return max(both, key=lambda pair: dual_value(*pair))
 
     @property
     def _allowed_changes(self) -> int:
