@@ -17,6 +17,13 @@ from skfrontier.datasets.geometry.chamfer import (
     make_chamfer_pair,
     make_superquadrics,
 )
+from skfrontier.datasets.geometry.matching import (
+    MatchingOp,
+    TaxiTrips,
+    fetch_nyc_taxi,
+    make_adversarial_line,
+    make_dynamic_matching,
+)
 from skfrontier.datasets.graphs.clustering import (
     Contacts,
     GraphStep,
@@ -49,6 +56,8 @@ __all__ = [
     "Contacts",
     "GraphStep",
     "GraphStream",
+    "MatchingOp",
+    "TaxiTrips",
     "WithdrawingAdversary",
     "fetch_bitcoin_alpha",
     "fetch_bitcoin_otc",
@@ -58,6 +67,7 @@ __all__ = [
     "fetch_high_school",
     "fetch_highland_tribes",
     "fetch_modelnet10",
+    "fetch_nyc_taxi",
     "fetch_open_bandit",
     "fetch_pabulib",
     "fetch_preflib_nominations",
@@ -70,10 +80,12 @@ __all__ = [
     "load_hares",
     "load_lists",
     "make_adversarial_bandit",
+    "make_adversarial_line",
     "make_bernoulli_bandit",
     "make_chamfer_pair",
     "make_classification_bandit",
     "make_drifting_bandit",
+    "make_dynamic_matching",
     "make_evolving_sbm",
     "make_hidden_window_bandit",
     "make_knn_stream",

@@ -23,6 +23,7 @@ from skfrontier.estimators.geometry.chamfer import (
     ChamferTransformer,
     TwoPassChamfer,
 )
+from skfrontier.estimators.geometry.matching import DynamicMatching, WassersteinDriftMonitor
 from skfrontier.estimators.graphs.clustering import (
     DynamicKNNSpectralClustering,
     DynamicSpectralClustering,
@@ -51,6 +52,7 @@ __all__ = [
     "CorralBandit",
     "DiscountedUCB",
     "DynamicKNNSpectralClustering",
+    "DynamicMatching",
     "DynamicSpectralClustering",
     "Exp3",
     "Exp3IX",
@@ -72,4 +74,5 @@ __all__ = [
     "TsallisINF",
     "TwoPassChamfer",
     "UnclearGapWarning",
+    "WassersteinDriftMonitor",
 ]
