@@ -17,6 +17,13 @@ from skfrontier.datasets.geometry.chamfer import (
     make_chamfer_pair,
     make_superquadrics,
 )
+from skfrontier.datasets.geometry.procrustes_wasserstein import (
+    PlantedPair,
+    load_cortex_pair,
+    make_procrustes_wasserstein,
+    make_shape_pair,
+    make_view_pair,
+)
 from skfrontier.datasets.graphs.clustering import (
     Contacts,
     GraphStep,
@@ -49,6 +56,7 @@ __all__ = [
     "Contacts",
     "GraphStep",
     "GraphStream",
+    "PlantedPair",
     "WithdrawingAdversary",
     "fetch_bitcoin_alpha",
     "fetch_bitcoin_otc",
@@ -66,6 +74,7 @@ __all__ = [
     "fetch_slashdot",
     "fetch_twitter_referendum",
     "fetch_wiki_elections",
+    "load_cortex_pair",
     "load_digit_clouds",
     "load_hares",
     "load_lists",
@@ -78,10 +87,13 @@ __all__ = [
     "make_hidden_window_bandit",
     "make_knn_stream",
     "make_model_selection_bandit",
+    "make_procrustes_wasserstein",
     "make_sbm_edges",
+    "make_shape_pair",
     "make_signed_communities",
     "make_signed_random",
     "make_superquadrics",
     "make_switching_bandit",
     "make_truncated_boolean",
+    "make_view_pair",
 ]
