@@ -1,5 +1,6 @@
 """scikit-learn classes; each validates its input, calls the algorithm, and keeps the result."""
 
+from skfrontier.algos import AmbiguousAlignmentWarning
 from skfrontier.estimators.decisions.bandits import (
     UCB1,
     BanditOverBandit,
@@ -23,6 +24,7 @@ from skfrontier.estimators.geometry.chamfer import (
     ChamferTransformer,
     TwoPassChamfer,
 )
+from skfrontier.estimators.geometry.procrustes_wasserstein import ProcrustesWasserstein
 from skfrontier.estimators.graphs.clustering import (
     DynamicKNNSpectralClustering,
     DynamicSpectralClustering,
@@ -43,6 +45,7 @@ from skfrontier.estimators.statistics.truncated_boolean import (
 
 __all__ = [
     "UCB1",
+    "AmbiguousAlignmentWarning",
     "BanditOverBandit",
     "BaseBandit",
     "ChamferDistance",
@@ -61,6 +64,7 @@ __all__ = [
     "MonitoredUCB",
     "NotIdentifiedError",
     "NotIdentifiedWarning",
+    "ProcrustesWasserstein",
     "SignedLabelPropagation",
     "SignedLabelPropagationRegressor",
     "SlidingWindowUCB",
