@@ -17,6 +17,7 @@ DENSE_ENTRIES = 9_000_000  # up to here all pairs may be looked at
 _TREE_AXES = 4
 _BLOCK_BYTES = 64 * 2**20
 _TIMED_QUERIES = 128
+_FASTEST_PRODUCTS = 1e11  # operations a second that no core exceeds by matrix products
 
 
 class NearestRows:
@@ -27,6 +28,7 @@ class NearestRows:
         self.n_jobs = n_jobs
         self._trees: dict[int, cKDTree] = {}
         self._half_norms: np.ndarray | None = None
+        self._seconds_by_blocks: float | None = None
 
     def tree(self, n_axes: int) -> cKDTree:
         """KD-tree on the leading axes, built once."""
@@ -79,15 +81,19 @@ class NearestRows:
         return np.concatenate(Parallel(n_jobs=self.n_jobs, prefer="threads")(work))
 
     def _tree_is_faster(self, A: np.ndarray) -> bool:
-        """Time both on a few rows, spread over the cloud."""
+        """Time the tree on a few rows spread over the cloud, and products too if they could compete."""
         some = A[:: max(1, len(A) // _TIMED_QUERIES)][:_TIMED_QUERIES]
         tree = self.tree(self.B.shape[1])
         started = time.process_time()
         tree.query(some)
         by_tree = time.process_time() - started
-        started = time.process_time()
-        self._by_blocks(some, 1)
-        return by_tree <= time.process_time() - started
+        if by_tree * _FASTEST_PRODUCTS <= 2 * len(some) * self.B.size:
+            return True
+        if self._seconds_by_blocks is None:  # does not depend on where the rows lie: timed once
+            started = time.process_time()
+            self._by_blocks(some, 1)
+            self._seconds_by_blocks = time.process_time() - started
+        return by_tree <= self._seconds_by_blocks
 
 
 def _block_nearest(block: np.ndarray, B: np.ndarray, half_norms: np.ndarray, k: int) -> np.ndarray:

@@ -113,9 +113,9 @@ def _log_cycles(lam: np.ndarray, variance: float, n: int, lengths: np.ndarray) -
     log_p = np.full(len(lengths), -np.log(2.0))
     shares = np.log(2 / (s + 1))
     with np.errstate(divide="ignore"):  # s = 1: a direction without signal
-        ratios = np.log((s - 1) / (s + 1))
+        ratios = np.log1p(-2 / (s + 1))
     for share, ratio in zip(shares, ratios, strict=True):
-        log_p += lengths * share - np.log1p(-np.exp(lengths * ratio))
+        log_p += lengths * share - np.log(-np.expm1(lengths * ratio))
     return choices[lengths - 1] - np.log(lengths) + log_p
 
 
