@@ -279,7 +279,7 @@ def test_max_iter_and_refine_stop_early():
 
 
 def test_methods_start_where_they_say():
-    data = planted(0, n=60, d=4, noise=0.02)
+    data = planted(0, n=100, d=3, noise=0.02)
     for method in ("frank-wolfe", "random", "identity"):
         result = procrustes_wasserstein(
             data.Y[data.assignment] if method == "identity" else data.X,
