@@ -31,8 +31,8 @@ from skfrontier.algos import (
 from skfrontier.datasets import make_view_pair
 
 digits, labels = load_digits(return_X_y=True)
-digits, labels = digits[:400], labels[:400]
-widths = [20, 40, 80, 160, 320, 640]
+digits, labels = digits[:250], labels[:250]
+widths = [40, 80, 160, 320, 640]
 
 
 def nearest_neighbours(views, n_rounds=30):
@@ -52,7 +52,7 @@ for width in widths:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = procrustes_wasserstein(
-            views.X, views.Y, method="directions", n_candidates=4, random_state=0
+            views.X, views.Y, method="directions", n_candidates=1, random_state=0
         )
     paired = rigid_map(views.X, views.Y[views.assignment])
     known = exact_assignment(paired.apply(views.X), views.Y).assignment

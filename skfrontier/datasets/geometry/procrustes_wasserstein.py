@@ -26,6 +26,13 @@ class PlantedPair(dict):
     """What a generator planted; the entries are attributes too.
 
     ``X``, ``Y``, ``assignment`` (row of Y for each row of X), ``rotation``, ``scale``, ``translation``.
+
+    Examples
+    --------
+    >>> from skfrontier.datasets import make_shape_pair
+    >>> pair = make_shape_pair("helix_cone", 50, random_state=0)
+    >>> pair.X is pair["X"]
+    True
     """
 
     def __getattr__(self, name: str) -> Any:
