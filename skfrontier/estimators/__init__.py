@@ -1,6 +1,7 @@
 """scikit-learn classes; each validates its input, calls the algorithm, and keeps the result."""
 
-from skfrontier.algos import AmbiguousAlignmentWarning
+# Listed, and so documented, with the functions that raise it; importable here too.
+from skfrontier.algos import AmbiguousAlignmentWarning as AmbiguousAlignmentWarning
 from skfrontier.estimators.decisions.bandits import (
     UCB1,
     BanditOverBandit,
@@ -45,7 +46,6 @@ from skfrontier.estimators.statistics.truncated_boolean import (
 
 __all__ = [
     "UCB1",
-    "AmbiguousAlignmentWarning",
     "BanditOverBandit",
     "BaseBandit",
     "ChamferDistance",
