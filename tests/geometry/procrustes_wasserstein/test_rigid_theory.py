@@ -18,7 +18,7 @@ from skfrontier.algos import (
     rigid_map,
     rotation_error_degrees,
 )
-from skfrontier.algos.geometry.procrustes_wasserstein.theory import squared_mixing
+from skfrontier.algos.geometry.procrustes_wasserstein.theory import squared_mixing, stray_bound
 
 
 def haar(d, rng):
@@ -140,6 +140,18 @@ def test_cycles_of_each_length_are_bounded():
         bound = cycle_bound(lam, sigma**2, 100, length) / cycles
         assert augmenting <= bound
         assert augmenting >= bound / 8  # not vacuous
+
+
+def test_strays_are_bounded():
+    rng = np.random.default_rng(9)
+    lam, sigma, n_draws = np.array([1.0, 0.5, 0.3]), 0.3, 200_000
+    x, other = (rng.normal(size=(n_draws, 3)) * np.sqrt(lam) for _ in range(2))
+    stranger = other + sigma * rng.normal(size=x.shape)
+    noise = sigma * rng.normal(size=x.shape)
+    rate = (((stranger - x) ** 2).sum(axis=1) < (noise**2).sum(axis=1)).mean()
+    bound = stray_bound(lam, sigma**2, 1, 1)
+    assert bound / 8 <= rate <= bound
+    assert stray_bound(lam, sigma**2, 5, 0) == 0
 
 
 def test_closed_product_of_the_bound():

@@ -37,6 +37,7 @@ from skfrontier.algos.geometry.procrustes_wasserstein.theory import (
     predict_recovery,
     refitted_variance,
     squared_mixing,
+    stray_bound,
 )
 
 _NEAR_BEST = 1.5
@@ -71,7 +72,8 @@ class ProcrustesWassersteinResult:
     information : float
         Information of a matched pair in nats, see `information`.
     failure_bound : float
-        `cycle_bound` at the estimated noise, inflated for the fitted rotation.
+        `cycle_bound` at the estimated noise, inflated for the fitted rotation; plus, where rows stay
+        unmatched, the expected number of rows that lie nearer to one of them than to their partner.
     recovery : str
         'exact', 'almost' or 'unreliable', see `predict_recovery`.
     mixing_angles : ndarray
@@ -348,8 +350,12 @@ def _described(
     bound, carried = 1.0, 0.0
     if n_matched > 1 and lam.sum() > 0:
         carried = information(lam, floor)
-        bound = cycle_bound(lam, refitted_variance(floor, n_matched, n_features), n_matched)
+        inflated = refitted_variance(floor, n_matched, n_features)
+        strays = stray_bound(lam, inflated, n_matched, max(len(X), len(Y)) - n_matched)
+        bound = min(1.0, cycle_bound(lam, inflated, n_matched) + strays)
         label = predict_recovery(lam, floor, n_matched)
+        if label == "exact" and bound > 0.05:  # free rows of the larger cloud are in the way
+            label = "almost"
     tau = np.sqrt(squared_mixing(lam, floor, len(X), len(Y), min(len(X), len(Y))))
     return ProcrustesWassersteinResult(
         rotation=found.rotation,

@@ -119,6 +119,20 @@ def _log_cycles(lam: np.ndarray, variance: float, n: int, lengths: np.ndarray) -
     return choices[lengths - 1] - np.log(lengths) + log_p
 
 
+def stray_bound(lam: np.ndarray, variance: float, n_matched: int, n_free: int) -> float:
+    """Expected number of rows nearer to an unmatched row of the other cloud than to their partner.
+
+    Chernoff's bound for a stranger at distance variance ``2 lam + sigma^2`` against a partner at
+    ``sigma^2``, best of a few exponents. Chains of several rows that end in a free one are not counted.
+    """
+    if n_free == 0:
+        return 0.0
+    exponents = np.linspace(0.05, 0.95, 19)[:, None]
+    factors = (1 + exponents * (1 + 2 * lam / variance)) * (1 - exponents)
+    log_p = float((-0.5 * np.log(factors).sum(axis=1)).min())
+    return float(np.exp(min(0.0, np.log(n_matched) + np.log(n_free) + log_p)))
+
+
 def predict_recovery(eigenvalues: Any, noise_variance: float, n: int) -> str:
     """What to expect of the whole method: 'exact', 'almost' or 'unreliable'.
 
