@@ -24,6 +24,13 @@ from skfrontier.datasets.geometry.matching import (
     make_adversarial_line,
     make_dynamic_matching,
 )
+from skfrontier.datasets.geometry.procrustes_wasserstein import (
+    PlantedPair,
+    load_cortex_pair,
+    make_procrustes_wasserstein,
+    make_shape_pair,
+    make_view_pair,
+)
 from skfrontier.datasets.graphs.clustering import (
     Contacts,
     GraphStep,
@@ -57,6 +64,7 @@ __all__ = [
     "GraphStep",
     "GraphStream",
     "MatchingOp",
+    "PlantedPair",
     "TaxiTrips",
     "WithdrawingAdversary",
     "fetch_bitcoin_alpha",
@@ -76,6 +84,7 @@ __all__ = [
     "fetch_slashdot",
     "fetch_twitter_referendum",
     "fetch_wiki_elections",
+    "load_cortex_pair",
     "load_digit_clouds",
     "load_hares",
     "load_lists",
@@ -90,10 +99,13 @@ __all__ = [
     "make_hidden_window_bandit",
     "make_knn_stream",
     "make_model_selection_bandit",
+    "make_procrustes_wasserstein",
     "make_sbm_edges",
+    "make_shape_pair",
     "make_signed_communities",
     "make_signed_random",
     "make_superquadrics",
     "make_switching_bandit",
     "make_truncated_boolean",
+    "make_view_pair",
 ]

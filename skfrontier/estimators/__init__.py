@@ -1,5 +1,7 @@
 """scikit-learn classes; each validates its input, calls the algorithm, and keeps the result."""
 
+# Listed, and so documented, with the functions that raise it; importable here too.
+from skfrontier.algos import AmbiguousAlignmentWarning as AmbiguousAlignmentWarning
 from skfrontier.estimators.decisions.bandits import (
     UCB1,
     BanditOverBandit,
@@ -24,6 +26,7 @@ from skfrontier.estimators.geometry.chamfer import (
     TwoPassChamfer,
 )
 from skfrontier.estimators.geometry.matching import DynamicMatching, WassersteinDriftMonitor
+from skfrontier.estimators.geometry.procrustes_wasserstein import ProcrustesWasserstein
 from skfrontier.estimators.graphs.clustering import (
     DynamicKNNSpectralClustering,
     DynamicSpectralClustering,
@@ -63,6 +66,7 @@ __all__ = [
     "MonitoredUCB",
     "NotIdentifiedError",
     "NotIdentifiedWarning",
+    "ProcrustesWasserstein",
     "SignedLabelPropagation",
     "SignedLabelPropagationRegressor",
     "SlidingWindowUCB",
