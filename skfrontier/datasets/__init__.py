@@ -41,6 +41,12 @@ from skfrontier.datasets.graphs.propagation import (
     make_signed_communities,
     make_signed_random,
 )
+from skfrontier.datasets.graphs.structure import (
+    make_gaussian_graph,
+    make_graph,
+    make_ising,
+    make_mixed_tree,
+)
 from skfrontier.datasets.statistics.ballots import fetch_pabulib, fetch_preflib_nominations
 from skfrontier.datasets.statistics.capture_histories import load_hares, load_lists
 from skfrontier.datasets.statistics.truncated_boolean import make_truncated_boolean
@@ -75,8 +81,12 @@ __all__ = [
     "make_classification_bandit",
     "make_drifting_bandit",
     "make_evolving_sbm",
+    "make_gaussian_graph",
+    "make_graph",
     "make_hidden_window_bandit",
+    "make_ising",
     "make_knn_stream",
+    "make_mixed_tree",
     "make_model_selection_bandit",
     "make_sbm_edges",
     "make_signed_communities",
