@@ -36,25 +36,23 @@ def _accepted() -> str:
     return "'gaussian', 'ising', 'poisson' or a list of 'gaussian', 'binary' and 'poisson'"
 
 
-def response(column: np.ndarray, code: int, j: int) -> np.ndarray:
-    """What a regression of column ``j`` predicts: 0/1 for binary columns, counts for Poisson ones.
+def response(column: np.ndarray, code: int, name: str) -> np.ndarray:
+    """What a regression of a column predicts: 0/1 for binary columns, counts for Poisson ones.
 
     Raises
     ------
     ValueError
-        If the values are none of the family's.
+        If the values are none of the family's. A binary column may hold one value only.
     """
     if code == BINARY:
         values = np.unique(column)
-        if len(values) != 2 or not (
-            np.array_equal(values, (-1, 1)) or np.array_equal(values, (0, 1))
-        ):
+        if not (np.isin(values, (-1, 1)).all() or np.isin(values, (0, 1)).all()):
             shown = ", ".join(f"{value:g}" for value in values[:5])
             raise ValueError(
-                f"column {j} of X must hold two values, -1 and 1 or 0 and 1, for a binary column; it holds "
+                f"{name} must hold two values, -1 and 1 or 0 and 1, to be binary; it holds "
                 f"{len(values)}: {shown}{', ...' if len(values) > 5 else ''}."
             )
         return (column > 0).astype(np.float64)
     if code == POISSON and (column.min() < 0 or np.any(column != np.floor(column))):
-        raise ValueError(f"column {j} of X must hold counts (integers >= 0) for a Poisson column.")
+        raise ValueError(f"{name} must hold counts (integers >= 0) to be Poisson.")
     return column

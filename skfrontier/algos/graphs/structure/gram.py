@@ -65,7 +65,7 @@ def standardised_columns(X: np.ndarray, families: np.ndarray, *, normal_scores: 
     constant = np.zeros(p, dtype=np.bool_)
     for j in range(p):
         column = np.asarray(X[:, j], dtype=np.float64)
-        y = column if families[j] == GAUSSIAN else response(column, families[j], j)
+        y = column if families[j] == GAUSSIAN else response(column, families[j], f"column {j} of X")
         if normal_scores and families[j] == GAUSSIAN:
             column = to_normal_scores(column)
         feature = regressor(column, y, families[j])

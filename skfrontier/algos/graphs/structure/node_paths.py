@@ -11,12 +11,10 @@ from tqdm.auto import tqdm
 
 from skfrontier.algos._validation import (
     check_choice,
-    check_count,
-    check_interval,
     check_n_jobs,
     check_points,
 )
-from skfrontier.algos.graphs.structure.candidates import candidate_supports
+from skfrontier.algos.graphs.structure.candidates import SearchPlan, candidate_supports
 from skfrontier.algos.graphs.structure.families import GAUSSIAN, family_codes
 from skfrontier.algos.graphs.structure.gram import Columns, standardised_columns
 from skfrontier.algos.graphs.structure.hull import hull_of_nodes
@@ -24,41 +22,6 @@ from skfrontier.algos.graphs.structure.terms import gaussian_terms_of_nodes, glm
 
 KAPPA_FLOOR = 2.0  # training on all rows
 _CHUNK = 64  # nodes a task
-_DEFAULT_DEGREE = 40
-_SLACK = {
-    True: 1.0,
-    False: 0.5,
-}  # least slope of the first hull: all Gaussian, or approximated by it
-
-
-@dataclass(frozen=True)
-class SearchPlan:
-    """How candidates are searched.
-
-    Attributes
-    ----------
-    n_alphas, eps, tol : int, float, float
-        As in `lasso_supports`.
-    max_degree : int or None
-        Largest neighbourhood; None: 40, or less where there are few rows.
-    """
-
-    n_alphas: int = 40
-    eps: float = 0.05
-    max_degree: int | None = None
-    tol: float = 1e-5
-
-    def __post_init__(self) -> None:
-        check_count(self.n_alphas, "n_alphas")
-        check_interval(self.eps, "eps", 0.0, 1.0, closed="neither")
-        check_interval(self.tol, "tol", 0.0, np.inf, closed="neither")
-        if self.max_degree is not None:
-            check_count(self.max_degree, "max_degree")
-
-    def largest_support(self, n_samples: int, n_columns: int) -> int:
-        """Bound that keeps every refit determined."""
-        wanted = _DEFAULT_DEGREE if self.max_degree is None else int(self.max_degree)
-        return min(n_columns - 1, n_samples // 2, wanted)
 
 
 @dataclass(frozen=True)
@@ -183,24 +146,20 @@ def search_all_nodes(
 ) -> NodePaths:
     """Search the nodes chunk by chunk; they are independent of each other."""
     check_n_jobs(n_jobs)
-    largest = plan.largest_support(columns.n_samples, columns.n_columns)
     starts = range(0, columns.n_columns, _CHUNK)
     tasks: Iterable = (
-        delayed(_search_chunk)(columns, start, plan, largest)
+        delayed(_search_chunk)(columns, start, plan)
         for start in tqdm(starts, desc="nodes", disable=not verbose)
     )
     return _joined(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
 
 
-def _search_chunk(columns: Columns, start: int, plan: SearchPlan, largest: int) -> NodePaths:
+def _search_chunk(columns: Columns, start: int, plan: SearchPlan) -> NodePaths:
     """Candidates from the Gram matrix, their exact terms from the rows, and the hull of these."""
     nodes = np.arange(start, min(start + _CHUNK, columns.n_columns))
     families = columns.families[nodes]
-    all_gaussian = bool(np.all(columns.families == GAUSSIAN))
-    found = candidate_supports(
-        columns.gram, ~columns.constant, nodes, columns.n_samples, _SLACK[all_gaussian], plan.n_alphas,
-        plan.eps, plan.tol, largest,
-    )  # fmt: skip
+    found = candidate_supports(columns, nodes, plan)
+    largest = found.supports.shape[2]
     terms = np.zeros((3, *found.sizes.shape))
     for family in np.unique(families):
         fill = gaussian_terms_of_nodes if family == GAUSSIAN else glm_terms_of_nodes

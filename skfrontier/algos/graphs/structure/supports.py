@@ -132,13 +132,13 @@ def lasso_path(gram, node, usable, eps, tol, alphas, sizes, supports):
     for point in range(n_alphas):
         along = point / (n_alphas - 1) if n_alphas > 1 else 0.0
         alpha = largest * 0.999 * (eps / 0.999) ** along
-        n_active = _admit(q, closed, active, n_active, 2.0 * alpha - previous)  # the strong rule
+        n_active = admit(q, closed, active, n_active, 2.0 * alpha - previous)  # the strong rule
         before = -1
         while n_active > before:
             _sweep_until_still(gram, b, q, active, n_active, alpha, tol)
             _refresh(gram, node, b, q, active, n_active)
             before = n_active
-            n_active = _admit(q, closed, active, n_active, alpha * (1.0 + 1e-9))
+            n_active = admit(q, closed, active, n_active, alpha * (1.0 + 1e-9))
         size = 0
         for place in range(n_active):
             if b[active[place]] != 0.0:
@@ -153,7 +153,7 @@ def lasso_path(gram, node, usable, eps, tol, alphas, sizes, supports):
 
 
 @inner
-def _admit(q, closed, active, n_active, level):
+def admit(q, closed, active, n_active, level):
     """Make the columns active whose correlation reaches ``level``."""
     for k in range(q.size):
         if not closed[k] and abs(q[k]) >= level:

@@ -246,7 +246,7 @@ def _read(
     code = int(family_codes(family, 1)[0])
     y = y.astype(np.float64)
     if code != GAUSSIAN:
-        y = response(y, code, 0)
+        y = response(y, code, "y")
     if y.min() == y.max():
         raise ValueError("y must not be constant.")
     support = check_support(support, X.shape[1])
