@@ -42,6 +42,8 @@ from skfrontier.datasets.graphs.propagation import (
     make_signed_random,
 )
 from skfrontier.datasets.graphs.structure import (
+    fetch_sachs,
+    fetch_stock_moves,
     make_gaussian_graph,
     make_graph,
     make_ising,
@@ -68,8 +70,10 @@ __all__ = [
     "fetch_pabulib",
     "fetch_preflib_nominations",
     "fetch_primary_school",
+    "fetch_sachs",
     "fetch_sampson",
     "fetch_slashdot",
+    "fetch_stock_moves",
     "fetch_twitter_referendum",
     "fetch_wiki_elections",
     "load_digit_clouds",

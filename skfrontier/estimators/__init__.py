@@ -33,6 +33,12 @@ from skfrontier.estimators.graphs.propagation import (
     SignedLabelPropagation,
     SignedLabelPropagationRegressor,
 )
+from skfrontier.estimators.graphs.structure import (
+    EdgePathDisplay,
+    GraphACV,
+    GraphDisplay,
+    GraphPath,
+)
 from skfrontier.estimators.statistics.truncated_boolean import (
     NotIdentifiedError,
     NotIdentifiedWarning,
@@ -52,11 +58,15 @@ __all__ = [
     "DiscountedUCB",
     "DynamicKNNSpectralClustering",
     "DynamicSpectralClustering",
+    "EdgePathDisplay",
     "Exp3",
     "Exp3IX",
     "Exp3P",
     "Exp3S",
     "FixedShareBandit",
+    "GraphACV",
+    "GraphDisplay",
+    "GraphPath",
     "LabelPropagationOperator",
     "MonitoredUCB",
     "NotIdentifiedError",

@@ -97,6 +97,14 @@ def to_normal_scores(column: np.ndarray) -> np.ndarray:
     return special.ndtri(stats.rankdata(column) / (len(column) + 1))
 
 
+def normal_scores_at(column: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Normal scores of new values among those of a sorted column."""
+    below = np.searchsorted(reference, column, side="left")
+    up_to = np.searchsorted(reference, column, side="right")
+    n = len(reference)
+    return special.ndtri(np.clip((below + up_to + 1) / 2, 1, n) / (n + 1))
+
+
 def check_gram(gram: Any) -> np.ndarray:
     """Return a finite square float matrix."""
     gram = as_numbers(gram, "gram")

@@ -80,7 +80,7 @@ def directed_scores(
     X: Any,
     *,
     family: Any = "gaussian",
-    transform: str | None = None,
+    transformation: str | None = None,
     n_alphas: int = 40,
     eps: float = 0.05,
     max_degree: int | None = None,
@@ -94,7 +94,7 @@ def directed_scores(
     X : array-like of shape (n_samples, n_columns)
     family : {"gaussian", "ising", "poisson"} or list of {"gaussian", "binary", "poisson"}, default="gaussian"
         Conditional distribution of the columns, of all or of each.
-    transform : {"npn"} or None, default=None
+    transformation : {"npn"} or None, default=None
         Whether Gaussian columns are replaced by normal scores of their ranks.
     n_alphas, eps, tol : int, float and float, default=40, 0.05 and 1e-5
         Lasso path, see `lasso_supports`.
@@ -131,14 +131,14 @@ def directed_scores(
     """
     X = check_points(X, "X", min_points=5)
     codes = family_codes(family, X.shape[1])
-    columns = standardised_columns(X, codes, normal_scores=wants_normal_scores(transform))
+    columns = standardised_columns(X, codes, normal_scores=wants_normal_scores(transformation))
     plan = SearchPlan(n_alphas, eps, max_degree, tol)
     return search_all_nodes(columns, plan, n_jobs=n_jobs).directed_scores()
 
 
-def wants_normal_scores(transform: Any) -> bool:
-    """Whether ``transform`` is 'npn'; None is no."""
-    return transform is not None and check_choice(transform, "transform", ("npn",)) == "npn"
+def wants_normal_scores(transformation: Any) -> bool:
+    """Whether ``transformation`` is 'npn'; None is no."""
+    return transformation is not None and check_choice(transformation, "transformation", ("npn",)) == "npn"
 
 
 def search_all_nodes(

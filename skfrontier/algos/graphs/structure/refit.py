@@ -10,7 +10,7 @@ from skfrontier.algos.graphs.structure.gram import Columns
 from skfrontier.algos.graphs.structure.terms import fit_support
 
 CLIP = 15.0  # of coefficients of -1/1 columns; beyond it a node is nearly separated
-_VARIANCE_FLOOR = 1e-12
+VARIANCE_FLOOR = 1e-12
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def regress_on_neighbours(columns: Columns, graph: sparse.csr_array) -> Regressi
             b *= columns.scale[j]
             mean = columns.location[j]
             variance = np.exp(deviance / columns.n_samples) * columns.scale[j] ** 2
-            variances[j] = _VARIANCE_FLOOR if columns.constant[j] else variance
+            variances[j] = VARIANCE_FLOOR if columns.constant[j] else variance
         else:
             mean = theta[0]
             if code == BINARY and np.abs(b).max(initial=0.0) > CLIP:
