@@ -128,8 +128,8 @@ def test_constrained_precision_is_the_maximum_of_the_likelihood():
         return np.sum(S * theta) - logdet
 
     start = np.diag(1 / np.diagonal(S))[i, j]
-    best = optimize.minimize(loss, start, method="Nelder-Mead",
-                             options={"maxiter": 40_000, "maxfev": 40_000, "xatol": 1e-9, "fatol": 1e-13})  # fmt: skip
+    options = {"maxiter": 40_000, "maxfev": 40_000, "xatol": 1e-9, "fatol": 1e-13}
+    best = optimize.minimize(loss, start, method="Nelder-Mead", options=options)
     fit = constrained_precision(S, A)
     assert loss(fit.precision[i, j]) <= best.fun + 1e-9
     assert np.abs(fit.precision - matrix(best.x)).max() < 1e-3 * np.abs(fit.precision).max()

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from skfrontier.algos import acv_hull, acv_score, acv_terms, leave_many_out_score
 from structure_references import (
     FAMILIES,
     fit,
@@ -16,6 +14,8 @@ from structure_references import (
     regression_data,
     with_intercept,
 )
+
+from skfrontier.algos import acv_hull, acv_score, acv_terms, leave_many_out_score
 
 
 @pytest.mark.parametrize("n_train", [5, 7])

@@ -138,7 +138,10 @@ def directed_scores(
 
 def wants_normal_scores(transformation: Any) -> bool:
     """Whether ``transformation`` is 'npn'; None is no."""
-    return transformation is not None and check_choice(transformation, "transformation", ("npn",)) == "npn"
+    return (
+        transformation is not None
+        and check_choice(transformation, "transformation", ("npn",)) == "npn"
+    )
 
 
 def search_all_nodes(

@@ -11,6 +11,7 @@ from skfrontier.algos.graphs.structure.terms import fit_support
 
 CLIP = 15.0  # of coefficients of -1/1 columns; beyond it a node is nearly separated
 VARIANCE_FLOOR = 1e-12
+_LEAST_RATE = 1e-12  # of a column without counts
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,10 @@ def regress_on_neighbours(columns: Columns, graph: sparse.csr_array) -> Regressi
         neighbours = graph.indices[where].astype(np.int64)
         code = int(columns.families[j])
         if code != GAUSSIAN and columns.constant[j]:
-            intercepts[j] = -np.inf if code == POISSON else 0.0  # all counts 0
-            if columns.responses[j, 0] > 0:
-                intercepts[j] = np.log(columns.responses[j, 0])
+            mean = columns.responses[j, 0]  # the same everywhere
+            intercepts[j] = (
+                np.log(max(mean, _LEAST_RATE)) if code == POISSON else CLIP * (2 * mean - 1)
+            )
             continue
         (deviance, _, _), theta = fit_support(
             columns.features, columns.responses[j], code, neighbours

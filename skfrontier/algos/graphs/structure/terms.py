@@ -19,6 +19,7 @@ from skfrontier.algos.graphs.structure.families import BINARY, GAUSSIAN
 _MAX_ITERATIONS = 30
 _MAX_STEP = 4.0  # in the largest coefficient
 _MAX_ETA = 30.0
+_SEPARATED = 12.0  # standardised coefficient that only separation explains
 _FLOOR = 1e-12  # of RSS/n
 _ROUNDING = 1e-10  # RSS/n below which the residuals are rounding
 
@@ -85,7 +86,11 @@ def _glm_terms(features, y, family, support, size, work):
         e[i] *= e[i]
     correction = n / (n - 1.0)
     intercept = _whitened(A, H, e, 0, 1)
-    return 2.0 * nll, correction * (_whitened(A, H, e, 1, size + 1)), correction * intercept
+    trace = correction * _whitened(A, H, e, 1, size + 1)
+    for a in range(1, size + 1):
+        if abs(theta[a]) > _SEPARATED:  # residuals vanish, and say nothing about the next sample
+            trace = max(trace, float(size))
+    return 2.0 * nll, trace, correction * intercept
 
 
 @inner
