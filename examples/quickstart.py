@@ -1,6 +1,7 @@
 """Each topic on real data that ships with scikit-learn: the answer, its error, its time, the peer's."""
 
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -8,10 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 from sklearn.cluster import SpectralClustering
-from sklearn.datasets import load_digits
+from sklearn.covariance import GraphicalLassoCV
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.metrics import adjusted_rand_score, pairwise_distances_argmin_min
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelPropagation
 from sklearn.tree import DecisionTreeClassifier
 
@@ -20,6 +23,7 @@ from skfrontier.datasets import load_hares, make_knn_stream, make_model_selectio
 from skfrontier.estimators import (
     UCB1,
     DynamicSpectralClustering,
+    GraphACV,
     SignedLabelPropagation,
     StaticDynamicBandit,
     TruncatedBooleanProduct,
@@ -147,9 +151,30 @@ def clustering() -> None:
     print(f"  scikit-learn  {peer_score:.2f}: {refit:.2f} s for the last step alone")
 
 
+def structure() -> None:
+    """Which measurements of tumours depend directly on each other?"""
+    X = np.log1p(load_breast_cancer().data)
+    print(f"Graph structure: {X.shape[1]} measurements of {len(X)} tumours")
+    _, first = seconds(lambda: GraphACV().fit(X))
+    model, again = seconds(lambda: GraphACV().fit(X))
+    print(
+        f"  GraphACV      {len(model.edges_)} edges, about {model.expected_false_edges_:.1f} of them false: "
+        f"{again:.3f} s (first call {first:.2f} s)"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of solvers that do not converge
+        peer, time_of_peer = seconds(
+            lambda: GraphicalLassoCV().fit(StandardScaler().fit_transform(X))
+        )
+    edges = (np.abs(peer.precision_) > 1e-8).sum() - X.shape[1]
+    print(f"  scikit-learn  {edges // 2} edges of {X.shape[1] * (X.shape[1] - 1) // 2} pairs:"
+          f" {time_of_peer:.2f} s")  # fmt: skip
+
+
 if __name__ == "__main__":
     chamfer()
     bandits()
     truncated_boolean()
     propagation()
     clustering()
+    structure()

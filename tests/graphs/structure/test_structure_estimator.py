@@ -293,7 +293,9 @@ def test_small_max_degree_warns():
     X, _, _ = make_gaussian_graph(500, 20, graph="hub", random_state=0)
     with pytest.warns(ConvergenceWarning, match="max_degree"):
         model = GraphACV(max_degree=2).fit(X)
-    assert model.truncated_nodes_.size
+    K = model.directed_scores_.toarray()
+    assert {0, 10} & set(model.truncated_nodes_.tolist())  # the hubs
+    assert np.all((K[model.truncated_nodes_] >= model.kappa_).sum(axis=1) == 2)
 
 
 def test_no_relations_give_an_empty_graph():

@@ -54,9 +54,9 @@ def backward_chain(gram: Any, node: int, support: Any) -> BackwardChain:
 
     Notes
     -----
-    Column ``a`` is worth ``b_a^2 / (G_SS^-1)_aa``, exactly what its loss adds to RSS/n. The inverse is downdated,
-    so that a chain costs O(s^3). It is what frees selection from the lasso's irrepresentability condition: the
-    lasso path only has to contain the true neighbourhood in some support.
+    Column ``a`` is worth ``b_a^2 / (G_SS^-1)_aa``, exactly what its loss adds to RSS/n. The inverse is
+    downdated, so that a chain costs O(s^3). It is what frees selection from the lasso's irrepresentability
+    condition: the lasso path only has to contain the true neighbourhood in some support.
 
     Examples
     --------

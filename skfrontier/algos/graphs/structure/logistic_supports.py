@@ -82,7 +82,7 @@ def _slopes(features, residual, slope):
 
 @inner
 def _newton_step(features, y, b, rows, active, n_active, alpha, tol):
-    """Minimise the penalised quadratic model by coordinate descent; return the largest change of a coefficient."""
+    """Minimise the penalised quadratic model by coordinate descent; return the largest change."""
     n = y.size
     eta, gap, w = rows[0], rows[1].copy(), rows[2]  # gap: gradient of the model, row by row
     old = np.empty(n_active)

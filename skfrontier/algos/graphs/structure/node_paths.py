@@ -1,7 +1,7 @@
 """For every node, the supports that win at some training size, and the directed scores that follow."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,8 @@ class NodePaths:
     support_indptr, support : int64 arrays
         Columns of each vertex.
     null_deviance : float64 array of shape (n_nodes,)
-    truncated : bool array of shape (n_nodes,)
-        Whether the last vertex is the last support of a path that was cut short.
+    limit : int64 array of shape (n_nodes,)
+        Size of the last support of a path that was cut short, else beyond any size.
     """
 
     indptr: np.ndarray
@@ -51,7 +51,7 @@ class NodePaths:
     support_indptr: np.ndarray
     support: np.ndarray
     null_deviance: np.ndarray
-    truncated: np.ndarray
+    limit: np.ndarray
 
     @property
     def n_nodes(self) -> int:
@@ -75,6 +75,10 @@ class NodePaths:
         alive = np.bincount(node[self.kappa >= kappa], minlength=self.n_nodes)
         return self.indptr[:-1] + alive - 1
 
+    def truncated(self, kappa: float) -> np.ndarray:
+        """Nodes whose winner at ``kappa`` is as large as the largest support that was searched."""
+        return np.flatnonzero(np.diff(self.support_indptr)[self.winners(kappa)] >= self.limit)
+
 
 def directed_scores(
     X: Any,
@@ -92,6 +96,7 @@ def directed_scores(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_columns)
+        At least 5 rows.
     family : {"gaussian", "ising", "poisson"} or list of {"gaussian", "binary", "poisson"}, default="gaussian"
         Conditional distribution of the columns, of all or of each.
     transformation : {"npn"} or None, default=None
@@ -116,9 +121,10 @@ def directed_scores(
 
     Notes
     -----
-    Supports of a lasso path and chains eliminated backwards from them are refitted without penalty; the lower hull of
-    deviance over sandwich trace gives the winner of approximate cross-validation at all training sizes at once.
-    One Gram matrix serves all nodes: O(n p^2), then for each node the path and O(n s^2) for a dozen supports.
+    Supports of a lasso path and chains eliminated backwards from them are refitted without penalty; the lower
+    hull of deviance over sandwich trace gives the winner of approximate cross-validation at all training
+    sizes at once. One Gram matrix serves all nodes: O(n p^2), then for each node the path and O(n s^2) for a
+    dozen supports.
 
     Examples
     --------
@@ -182,12 +188,18 @@ def _search_chunk(columns: Columns, start: int, plan: SearchPlan) -> NodePaths:
 
     sizes = at_vertices(found.sizes)
     supports = np.take_along_axis(found.supports, index[:, :, None], axis=1)[used]
-    last = found.sizes[np.arange(nodes.size), index[np.arange(nodes.size), counts - 1]]
     return NodePaths(
-        _offsets(counts), kappa[used], *map(at_vertices, (deviance, trace, rest, found.alphas)),
-        _offsets(sizes), supports[np.arange(largest) < sizes[:, None]], null,
-        found.truncated & (last >= found.last_path_size),
-    )  # fmt: skip
+        indptr=_offsets(counts),
+        kappa=kappa[used],
+        deviance=at_vertices(deviance),
+        trace=at_vertices(trace),
+        rest=at_vertices(rest),
+        alpha=at_vertices(found.alphas),
+        support_indptr=_offsets(sizes),
+        support=supports[np.arange(largest) < sizes[:, None]],
+        null_deviance=null,
+        limit=np.where(found.truncated, found.last_path_size, np.iinfo(np.int64).max),
+    )
 
 
 def _offsets(counts: np.ndarray) -> np.ndarray:
@@ -195,14 +207,10 @@ def _offsets(counts: np.ndarray) -> np.ndarray:
 
 
 def _joined(parts: list[NodePaths]) -> NodePaths:
-    def end_to_end(name: str) -> np.ndarray:
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    def offsets(name: str) -> np.ndarray:
-        return _offsets(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
-
-    facts = ("kappa", "deviance", "trace", "rest", "alpha")
-    return NodePaths(
-        offsets("indptr"), *map(end_to_end, facts), offsets("support_indptr"),
-        end_to_end("support"), end_to_end("null_deviance"), end_to_end("truncated"),
-    )  # fmt: skip
+    joined = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts])
+        for field in fields(NodePaths)
+    }
+    for name in ("indptr", "support_indptr"):
+        joined[name] = _offsets(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
+    return NodePaths(**joined)

@@ -67,7 +67,7 @@ def constrained_precision(
     Notes
     -----
     Regresses each node on its neighbours under the current covariance, in turn. The fit exists where
-    samples outnumber the largest degree by enough; O(sum over nodes of degree cubed plus n_nodes times degree) a sweep.
+    samples outnumber the largest clique. O(d^3 + n_nodes d) for a node of degree d in a sweep.
 
     References
     ----------
@@ -177,8 +177,8 @@ def _regress_on(W, S, j, neighbours, block, b):
 def nodewise_precision(coefficients: sparse.csr_array, variances: np.ndarray) -> sparse.csr_array:
     """Precision put together from regressions ``x_j = sum_i coefficients[j, i] x_i + e_j``.
 
-    Off the diagonal the two estimates are averaged. If the result is not positive definite, the least shift of the
-    diagonal that makes it so is added.
+    Off the diagonal the two estimates are averaged. If the result is not positive definite, the least shift
+    of the diagonal that makes it so is added.
     """
     scaled = sparse.diags_array(1.0 / variances) @ coefficients
     theta = sparse.csr_array(sparse.diags_array(1.0 / variances) - (scaled + scaled.T) * 0.5)

@@ -21,7 +21,7 @@ class Regressions:
     Attributes
     ----------
     coefficients : csr_array of shape (n_nodes, n_nodes)
-        Row ``j`` regresses ``j`` on the columns as they enter regressions (see `Columns.features`, before scaling).
+        Row ``j`` regresses ``j`` on the columns as they enter regressions: as they are, -1/1, log(1 + x).
     intercepts : float64 array of shape (n_nodes,)
     variances : float64 array of shape (n_nodes,)
         Residual variances of Gaussian columns, 1 for others.

@@ -71,9 +71,9 @@ def lasso_supports(
 
     Notes
     -----
-    Minimises :math:`\frac12 b^T G b - G_j^T b + \lambda \lVert b \rVert_1` by coordinate descent with covariance
-    updates. Columns enter by the sequential strong rule; violators of the optimality conditions are added
-    until there are none, so screening loses nothing. A point costs O(p s) beyond its sweeps.
+    Minimises :math:`\frac12 b^T G b - G_j^T b + \lambda \lVert b \rVert_1` by coordinate descent with
+    covariance updates. Columns enter by the sequential strong rule; violators of the optimality conditions
+    are added until there are none, so screening loses nothing. A point costs O(p s) beyond its sweeps.
 
     References
     ----------

@@ -1,13 +1,14 @@
 """Deviance and sandwich trace of one support: cross-validation at every training size is a line in them.
 
 For the unpenalised fit on a support let ``g_i`` be the gradients of the losses and ``H`` the sum of their
-Hessians. One Newton step from the full fit to that on ``n_c`` random rows, averaged over all choices of the rows,
-gives the validation loss
+Hessians. One Newton step from the full fit to that on ``n_c`` random rows, averaged over all choices of the
+rows, gives the validation loss
 
     2 n ACV = D + kappa T,    T = n / (n - 1) sum_i g_i' H^-1 g_i,    kappa = 1 + n / n_c.
 
-The trace is split by eliminating the intercept first: the part of the coefficients, which selects, is never negative;
-the parts of intercept and variance hardly differ between supports and only enter the value that is reported.
+The trace is split by eliminating the intercept first: the part of the coefficients, which selects, is never
+negative; the parts of intercept and variance hardly differ between supports and only enter the value that is
+reported.
 """
 
 import numpy as np
@@ -23,7 +24,7 @@ _SEPARATED = 12.0  # standardised coefficient that only separation explains
 _FLOOR = 1e-12  # of RSS/n
 _ROUNDING = 1e-10  # RSS/n below which the residuals are rounding
 
-# Sums may be taken in any order: this lets them run in vector registers, and nan and infinity stay as they are.
+# Sums may be taken in any order, so that they run in vector registers; nan and infinity stay.
 _reordered = njit(fastmath={"reassoc", "contract"}, no_cpython_wrapper=True)
 
 
@@ -69,8 +70,9 @@ def _gaussian_terms(features, y, support, size, work):
 
 @inner
 def _glm_terms(features, y, family, support, size, work):
-    """``(D, T, rest)`` of a logistic or Poisson regression with an intercept; D is twice the negative log-likelihood.
+    """``(D, T, rest)`` of a logistic or Poisson regression; D is twice the negative log-likelihood.
 
+    There is always an intercept.
     ``work[2][0][:size + 1]`` keeps intercept and coefficients.
     """
     n = y.size
@@ -257,7 +259,7 @@ def _glm_fit(features, y, family, support):
 def fit_support(
     features: np.ndarray, y: np.ndarray, family: int, support: np.ndarray
 ) -> tuple[tuple[float, float, float], np.ndarray]:
-    """``(D, T, rest)`` and coefficients of one support; an intercept comes first but for Gaussian responses."""
+    """``(D, T, rest)`` and coefficients of one support, the intercept first unless Gaussian."""
     if family == GAUSSIAN:
         return _gaussian_fit(features, y, support)
     return _glm_fit(features, y, family, support)

@@ -81,7 +81,7 @@ def expected_false_edges(
     --------
     >>> from skfrontier.algos import expected_false_edges
     >>> expected_false_edges([8.0, 16.0], 500, 100).round(2)
-    array([24.09,  0.35])
+    array([23.88,  0.33])
     """
     kappa = as_numbers(kappa, "kappa").astype(np.float64)
     if np.isnan(kappa).any() or (kappa < 0).any():
@@ -130,8 +130,8 @@ def select_kappa(
 
     Notes
     -----
-    Of the levels at which most edges must be true, the one with the highest estimate of the F1 score is taken;
-    the number of false edges is `expected_false_edges`, with a safety margin that shrinks to nothing at one.
+    Of the levels at which most edges must be true, the one with the highest estimate of the F1 score is
+    taken; the number of false edges is `expected_false_edges` and a margin for chance, at most sqrt(log n).
     A single false edge enters only where fewer than about 1 / log(n) are expected: consistent, slowly (this
     library's own argument; its constants were chosen by simulation).
 

@@ -55,11 +55,13 @@ def acv_terms(X: Any, y: Any, support: Any, *, family: str = "gaussian") -> AcvT
     Parameters
     ----------
     X : array-like of shape (n_samples, n_columns)
+        At least 3 rows.
     y : array-like of shape (n_samples,)
         Response; 0/1 or -1/1 for 'ising', counts for 'poisson'.
     support : array-like of int
         Columns of ``X`` that enter, beside an intercept; may be empty.
     family : {"gaussian", "ising", "binary", "poisson"}, default="gaussian"
+        Of the response.
 
     Returns
     -------
@@ -72,15 +74,15 @@ def acv_terms(X: Any, y: Any, support: Any, *, family: str = "gaussian") -> AcvT
 
     Notes
     -----
-    Cross-validation at all training sizes ``n_c`` is linear in ``kappa = 1 + n / n_c`` with these coefficients.
-    The trace of the coefficients is taken after the intercept has been eliminated, and is never negative.
+    Cross-validation at all training sizes ``n_c`` is linear in ``kappa = 1 + n / n_c``, with these
+    coefficients. The trace is taken after the intercept has been eliminated, and is never negative.
 
     Examples
     --------
     >>> from skfrontier.algos import acv_terms
     >>> terms = acv_terms([[0.0], [1.0], [2.0], [3.0], [4.0]], [0.0, 1.1, 1.9, 3.2, 3.8], [0])
     >>> round(terms.deviance, 2), round(terms.trace, 2)
-    (-21.55, 1.52)
+    (-20.03, 1.03)
     """
     X, y, support, code = _read(X, y, support, family)
     return _terms(X, y, support, code)
@@ -93,9 +95,16 @@ def acv_score(
 
     Parameters
     ----------
-    X, y, support, family : see `acv_terms`
+    X : array-like of shape (n_samples, n_columns)
+        At least 3 rows.
+    y : array-like of shape (n_samples,)
+        Response, see `acv_terms`.
+    support : array-like of int
+        Columns of ``X`` that enter.
     n_train : int
         Rows of a training set, at most all.
+    family : {"gaussian", "ising", "binary", "poisson"}, default="gaussian"
+        Of the response.
     order : {1, 2}, default=1
         2 adds what small training sets cost a Gaussian regression; for comparing values, not for selection.
 
@@ -112,10 +121,10 @@ def acv_score(
 
     Notes
     -----
-    Order 1: one Newton step from the full fit to each training set and a second-order expansion of the validation
-    loss, averaged over all training sets exactly. For squared loss it is Shao's APCV. It falls short by about
-    1.5 (s + 1) / n_train of the excess over the training loss (observed). Order 2 assumes a Gaussian design and a correct
-    model, and is infinite unless ``n_train > s + 3``.
+    Order 1: one Newton step from the full fit to each training set and a second-order expansion of the
+    validation loss, averaged over all training sets exactly. For squared loss it is Shao's APCV. For small
+    training sets it falls short, of order s / n_train of the excess over the training loss (observed).
+    Order 2 assumes a Gaussian design and a correct model, and is infinite unless ``n_train > s + 3``.
 
     References
     ----------
@@ -168,12 +177,20 @@ def leave_many_out_score(
 
     Parameters
     ----------
-    X, y, support, family : see `acv_terms`
+    X : array-like of shape (n_samples, n_columns)
+        At least 3 rows.
+    y : array-like of shape (n_samples,)
+        Response, see `acv_terms`.
+    support : array-like of int
+        Columns of ``X`` that enter.
     n_train : int
         Rows of a training set, at least one more than fitted coefficients and fewer than all.
     n_splits : int, default=100
         Random splits.
+    family : {"gaussian", "ising", "binary", "poisson"}, default="gaussian"
+        Of the response.
     random_state : int, Generator, RandomState or None, default=None
+        Of the splits.
 
     Returns
     -------
@@ -229,7 +246,9 @@ def _held_out_loss(
 
 
 def _terms(X: np.ndarray, y: np.ndarray, support: np.ndarray, code: int) -> AcvTerms:
-    features = np.ascontiguousarray((X[:, support] - X[:, support].mean(axis=0)).T)
+    centred = X[:, support] - X[:, support].mean(axis=0)
+    spread = centred.std(axis=0)
+    features = np.ascontiguousarray((centred / np.where(spread > 0, spread, 1.0)).T)
     target = y - y.mean() if code == GAUSSIAN else y
     return AcvTerms(*map(float, fit_support(features, target, code, np.arange(support.size))[0]))
 

@@ -18,11 +18,12 @@ def make_graph(
     n_nodes : int
         Nodes, at least 2; a grid has ``floor(sqrt(n)) * (n // floor(sqrt(n)))`` of them.
     graph : str, default="scale_free"
-        "chain", "grid", "hub" (stars of 10 nodes, of 20 from 400 nodes on), "erdos_renyi" (as many edges as nodes),
-        "scale_free" (preferential attachment, a tree), "band" (circulant, neighbours at distance 1 and 2), "empty",
-        "watts_strogatz" (ring of degree 4, a fifth of the edges rewired), "block_model" (blocks of 10, mean degree about
-        4), "geometric" (points in a square, mean degree about 4).
+        "chain", "grid", "hub" (stars of 10 nodes, of 20 from 400 nodes on), "erdos_renyi" (as many edges as
+        nodes), "scale_free" (preferential attachment, a tree), "band" (circulant, neighbours at distance 1
+        and 2), "empty", "watts_strogatz" (ring of degree 4, a fifth of the edges rewired), "block_model"
+        (blocks of 10, mean degree about 4), "geometric" (points in a square, mean degree about 4).
     random_state : int, Generator, RandomState or None, default=None
+        Chains, grids, hubs, bands and the empty graph are not random.
 
     Returns
     -------

@@ -83,8 +83,8 @@ class StockMoves(NamedTuple):
 def fetch_sachs(*, data_home: Any = None, download_if_missing: bool = True) -> ProteinCells:
     """Phosphorylated proteins and lipids in single human immune cells, with a reference network.
 
-    All nine conditions of the usual compilation, so that rows are not from one distribution; the first 853 are
-    usually taken as the unperturbed condition.
+    All nine conditions of the usual compilation, so that rows are not from one distribution; the first 853
+    are usually taken as the unperturbed condition.
 
     Parameters
     ----------
@@ -104,12 +104,12 @@ def fetch_sachs(*, data_home: Any = None, download_if_missing: bool = True) -> P
 
     Notes
     -----
-    From the package cdt 0.6.0 (MIT licence), columns renamed. Other compilations list 17 or 20 reference edges.
+    From the package cdt 0.6.0 (MIT licence), columns renamed. Other compilations list 17 or 20 reference
+    edges.
 
     References
     ----------
-    K. Sachs, O. Perez, D. Pe'er, D. A. Lauffenburger, G. P. Nolan, "Causal protein-signaling networks derived from
-    multiparameter single-cell data", Science 308, 2005.
+    K. Sachs, O. Perez, D. Pe'er, D. A. Lauffenburger, G. P. Nolan, Science 308, 523, 2005.
     """
     table = _rows(_sachs_file("sachs_data.csv", data_home, download_if_missing))
     edges = _rows(_sachs_file("sachs_edges.csv", data_home, download_if_missing))
@@ -162,8 +162,8 @@ def fetch_stock_moves(*, data_home: Any = None, download_if_missing: bool = True
 
     Notes
     -----
-    From https://github.com/scikit-learn/examples-data (CC BY 4.0), the data of scikit-learn's example on the structure of the
-    stock market, days that all companies have, four significant digits.
+    From https://github.com/scikit-learn/examples-data (CC BY 4.0), the data of scikit-learn's example on the
+    structure of the stock market: days that all companies have, four significant digits.
     """
     target = data_folder(data_home) / "graphs" / "stock_moves.csv"
     if not _has_hash(target, _STOCKS_HASH):

@@ -33,7 +33,10 @@ def make_gaussian_graph(
 
     Parameters
     ----------
-    n_samples, n_nodes : int
+    n_samples : int
+        Rows.
+    n_nodes : int
+        Columns; a grid may have fewer.
     graph : str, default="scale_free"
         Kind, see `make_graph`.
     weight_range : tuple of 2 floats, default=(0.3, 0.6)
@@ -45,6 +48,7 @@ def make_gaussian_graph(
     df : float or None, default=None
         Degrees of freedom of a multivariate t distribution, above 2; None is Gaussian.
     random_state : int, Generator, RandomState or None, default=None
+        Of graph, weights and rows.
 
     Returns
     -------
@@ -109,11 +113,16 @@ def make_ising(
     burn_in: int = 60,
     random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    r"""Rows of -1 and 1 from an Ising model: :math:`P(x) \propto \exp(\sum_{i<j} W_{ij} x_i x_j + h \sum_i x_i)`.
+    r"""Rows of -1 and 1 from an Ising model.
+
+    :math:`P(x) \propto \exp(\sum_{i<j} W_{ij} x_i x_j + h \sum_i x_i)`.
 
     Parameters
     ----------
-    n_samples, n_nodes : int
+    n_samples : int
+        Rows.
+    n_nodes : int
+        Columns; a grid may have fewer.
     graph : str, default="grid"
         Kind, see `make_graph`.
     weight_range : tuple of 2 floats, default=(0.25, 0.5)
@@ -123,6 +132,7 @@ def make_ising(
     burn_in : int, default=60
         Sweeps of the Gibbs chain that each row has for itself. Forests are sampled exactly and need none.
     random_state : int, Generator, RandomState or None, default=None
+        Of graph, weights and rows.
 
     Returns
     -------
@@ -204,14 +214,16 @@ def make_mixed_tree(
     Parameters
     ----------
     n_samples : int
+        Rows.
     families : list of {"gaussian", "binary", "poisson"}
         Family of each column.
     graph : {"chain", "hub", "scale_free"}, default="scale_free"
         Kind of the tree, or forest, see `make_graph`.
     weight_range : tuple of 2 floats, default=(0.4, 0.7)
-        Absolute effect of a parent, standardised, on mean, log odds times one half, or log rate times two; signs are
-        random.
+        Absolute effect of a parent, standardised, on mean, half of log odds, or twice the log rate; signs
+        are random.
     random_state : int, Generator, RandomState or None, default=None
+        Of graph, weights and rows.
 
     Returns
     -------

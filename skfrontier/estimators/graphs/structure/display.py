@@ -47,6 +47,7 @@ class EdgePathDisplay:
         Parameters
         ----------
         estimator : GraphACV
+            Fitted.
         ax : matplotlib Axes or None, default=None
             None makes a figure.
 
@@ -117,7 +118,15 @@ class GraphDisplay:
         Parameters
         ----------
         estimator : GraphACV
-        ax, pos, node_color, with_labels : see `plot`
+            Fitted.
+        ax : matplotlib Axes or None, default=None
+            None makes a figure.
+        pos : dict or None, default=None
+            Place of each node; None: by springs, the same every time.
+        node_color : color or list of colors, default="0.85"
+            Of all nodes or of each.
+        with_labels : bool, default=True
+            Whether names are written.
 
         Returns
         -------
@@ -137,6 +146,7 @@ class GraphDisplay:
         pos : dict or None, default=None
             Place of each node; None: by springs, the same every time.
         node_color : color or list of colors, default="0.85"
+            Of all nodes or of each.
         with_labels : bool, default=True
             Whether names are written.
 

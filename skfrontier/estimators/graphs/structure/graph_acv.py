@@ -59,18 +59,24 @@ class GraphPath(NamedTuple):
 class GraphACV(BaseEstimator):
     """Graph of direct relations between columns, chosen by approximate cross-validation.
 
-    An edge joins two columns that stay dependent given all others. Each column is regressed on the others; the
-    neighbours that win approximate leave-many-out cross-validation at every training size come out in one pass, and
-    each edge gets a score: how small the training set may be for it to be wanted still. The training size is read
+    An edge joins two columns that stay dependent given all others. Each column is regressed on the
+    others; the
+    neighbours that win approximate leave-many-out cross-validation at every training size come out in one
+    pass, and
+    each edge gets a score: how small the training set may be for it to be wanted still. The training size
+    is read
     off the scores.
 
     Parameters
     ----------
-    family : {"gaussian", "ising", "poisson"} or list of {"gaussian", "binary", "poisson"}, default="gaussian"
-        Conditional distribution of the columns, of all or of each. Binary columns hold two values, -1 and 1 or 0 and 1.
+    family : {"gaussian", "ising", "poisson"} or list of {"gaussian", "binary", "poisson"},
+    default="gaussian"
+        Conditional distribution of the columns, of all or of each. Binary columns hold two values, -1 and
+        1 or 0 and 1.
         Counts act on other columns through log(1 + x).
     n_train : {"auto", "bic", "ebic", "strict"}, float or int, default="auto"
-        Rows of a training set: chosen from the scores, n / (log n - 1), by rules with another penalty, a fraction in
+        Rows of a training set: chosen from the scores, n / (log n - 1), by rules with another penalty, a
+        fraction in
         (0, 1], or their number. Fewer rows give sparser graphs.
     rule : {"mean", "and", "or"}, default="mean"
         How the scores of both directions become that of an edge.
@@ -87,7 +93,8 @@ class GraphACV(BaseEstimator):
     tol : float, default=1e-5
         Largest change of a coefficient at the end of the path's coordinate descent.
     precision : {"auto", "mle", "nodewise"} or None, default="auto"
-        For Gaussian columns: maximum likelihood on the graph, an average of regressions, the first for components up to
+        For Gaussian columns: maximum likelihood on the graph, an average of regressions, the first for
+        components up to
         500 nodes and the second else, or none.
     sparse_output : bool, default=False
         Whether matrices are CSR arrays.
@@ -118,9 +125,10 @@ class GraphACV(BaseEstimator):
     cv_errors_ : float64 array of shape (n_features,)
         `acv_score` of the chosen supports at ``n_train_`` rows.
     truncated_nodes_ : int64 array
-        Columns for which ``max_degree`` was too small.
+        Columns whose chosen support is as large as ``max_degree`` lets it.
     coefficients_ : array or csr_array of shape (n_features, n_features)
-        Row ``j``: unpenalised regression of ``j`` on its neighbours. Binary columns enter as -1/1, counts as log(1 + x).
+        Row ``j``: unpenalised regression of ``j`` on its neighbours. Binary columns enter as -1/1, counts
+        as log(1 + x).
     intercepts_ : float64 array of shape (n_features,)
     precision_, partial_correlations_ : arrays or csr_arrays of shape (n_features, n_features)
         Gaussian columns only.
@@ -143,22 +151,29 @@ class GraphACV(BaseEstimator):
 
     Notes
     -----
-    Proven elsewhere: leave-many-out cross-validation selects consistently in linear models if training sets are a vanishing
-    share of the data [1]_, as does selection among the supports of a path in generalised linear models [2]_; K-fold
-    cross-validation does not find the graph [3]_. For this procedure as a whole consistency is argued, not proven, and seen in
+    Proven elsewhere: leave-many-out cross-validation selects consistently in linear models if training
+    sets are a vanishing
+    share of the data [1]_, as does selection among the supports of a path in generalised linear models
+    [2]_; K-fold
+    cross-validation does not find the graph [3]_. For this procedure as a whole consistency is argued,
+    not proven, and seen in
     simulations: "strict" has few false edges and keeps all whose squared partial correlation is well above
-    (4 log p + 2 log log n) / n. "auto" was calibrated by simulation. Its number of expected false edges is an approximation that is
+    (4 log p + 2 log log n) / n. "auto" was calibrated by simulation. Its number of expected false edges
+    is an approximation that is
     too low for heavy tails and few rows.
 
-    Cost: O(n p^2) for one Gram matrix, then for each column a lasso path and O(n s^2) for a dozen supports of size s.
+    Cost: O(n p^2) for one Gram matrix, then for each column a lasso path and O(n s^2) for a dozen
+    supports of size s.
     Nothing in ``fit`` is random.
 
     References
     ----------
     .. [1] J. Shao, "Linear model selection by cross-validation", JASA, 1993.
-    .. [2] Y. Feng, Y. Yu, "Consistent cross-validation for tuning parameter selection in high-dimensional variable selection",
+    .. [2] Y. Feng, Y. Yu, "Consistent cross-validation for tuning parameter selection in high-dimensional
+       variable selection",
        arXiv:1308.5390.
-    .. [3] arXiv:2312.17047, on the inconsistency of cross-validation for structure learning in Gaussian graphical models.
+    .. [3] arXiv:2312.17047, on the inconsistency of cross-validation for structure learning in Gaussian
+       graphical models.
     .. [4] N. Meinshausen, P. Buhlmann, Annals of Statistics, 2006.
     .. [5] P. Ravikumar, M. Wainwright, J. Lafferty, Annals of Statistics, 2010.
 
@@ -211,7 +226,8 @@ class GraphACV(BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            At least 5 rows and 2 columns. float32 is computed with in single precision, as are more than 5000 columns.
+            At least 5 rows and 2 columns. float32 is computed with in single precision, as are more than
+            5000 columns.
         y : None
             Ignored.
 
@@ -262,7 +278,7 @@ class GraphACV(BaseEstimator):
         self.expected_false_edges_ = float(self._expected_false(kappa))
         self.alphas_ = paths.alpha[paths.winners(kappa)]
         self.cv_errors_ = _validation_errors(paths, columns, kappa)
-        self.truncated_nodes_ = np.flatnonzero(paths.truncated)
+        self.truncated_nodes_ = paths.truncated(kappa)
         self._set_model(columns, fits, precision)
         self._warn(columns, fits, precision)
         return self
@@ -306,7 +322,8 @@ class GraphACV(BaseEstimator):
     def to_networkx(self):
         """Graph with the names of the columns, and ``weight`` and ``score`` of the edges.
 
-        The weight is the partial correlation, the interaction, or the mean of both regressions' coefficients.
+        The weight is the partial correlation, the interaction, or the mean of both regressions'
+        coefficients.
 
         Returns
         -------
@@ -324,11 +341,14 @@ class GraphACV(BaseEstimator):
         return graph
 
     def score(self, X, y=None):
-        """Mean pseudo-log-likelihood: the sum over columns of ``log p(x_j | rest)``, by unpenalised regressions on the graph.
+        """Mean pseudo-log-likelihood: sum over columns of ``log p(x_j | rest)``.
+
+        By unpenalised regressions on the graph.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Columns as in ``fit``.
         y : None
             Ignored.
 
@@ -432,8 +452,8 @@ class GraphACV(BaseEstimator):
             )
         if fits.separated.size:
             warnings.warn(
-                f"columns {fits.separated.tolist()} are nearly determined by their neighbours; their coefficients "
-                "were clipped. Drop one of each pair of copies.",
+                f"columns {fits.separated.tolist()} are nearly determined by their neighbours; "
+                "their coefficients were clipped. Drop one of each pair of copies.",
                 UserWarning,
                 stacklevel=3,
             )
