@@ -2,8 +2,8 @@
 How many edges are real?
 ========================
 
-A table with a tree of relations behind it. Cross-validated graphical lasso predicts well and joins nearly everything;
-the graph of `GraphACV` comes with a curve that says where the real edges end.
+A table with a tree of relations behind it. Cross-validated graphical lasso predicts well and has far too many
+edges; the graph of `GraphACV` comes with a curve that says where the real edges end.
 """
 
 # %%
@@ -36,8 +36,8 @@ np.fill_diagonal(dense, False)
 # %%
 # Where do the real edges end?
 # ----------------------------
-# From right to left training sets grow and edges enter. At the level that was chosen hardly any of them is expected to
-# be there by chance; further left the number of edges follows that of chance edges.
+# From right to left training sets grow and edges enter. At the level that was chosen hardly any of them is
+# expected to be there by chance; further left the number of edges follows that of chance edges.
 figure, (path, ours, theirs) = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
 EdgePathDisplay.from_estimator(model, ax=path)
 path.set_title("edges over kappa")

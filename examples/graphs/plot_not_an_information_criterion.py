@@ -2,14 +2,15 @@
 Not an information criterion in disguise
 ========================================
 
-Under a correct model the trace of approximate cross-validation counts coefficients. With heavy tails it does not, and
-that is what keeps false edges out.
+Under a correct model the trace of approximate cross-validation counts coefficients. With heavy tails it does
+not, and that is what keeps false edges out.
 """
 
 # %%
 # The trace of one column that has no effect
 # ------------------------------------------
-# Rows of a multivariate t distribution: no relations, but large values come together. A count would be 1 everywhere.
+# Rows of a multivariate t distribution: no relations, but large values come together. A count would be 1
+# everywhere.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -29,8 +30,8 @@ for name, df in settings.items():
 # %%
 # False edges where there are none
 # --------------------------------
-# The level of the score is the same for both; only the complexity differs: ``T``, or the number of columns. A gain in
-# deviance of a single column that exceeds the level is a false directed edge.
+# The level is the same for both, only the complexity differs. Counted: pairs for which the gain in deviance of a
+# single column reaches the level. Traced: edges of `GraphACV` at that level.
 kappa = 12.0
 false = {}
 for name, df in settings.items():

@@ -29,7 +29,7 @@ graph = nx.relabel_nodes(model.to_networkx(), dict(enumerate(symbols)))
 
 figure, ax = plt.subplots(figsize=(10, 8), layout="constrained")
 pos = (
-    nx.kamada_kawai_layout(graph)
+    nx.kamada_kawai_layout(graph, weight=None)
     if nx.is_connected(graph)
     else nx.spring_layout(graph, seed=1, k=0.4)
 )
