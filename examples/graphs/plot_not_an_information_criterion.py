@@ -30,8 +30,8 @@ for name, df in settings.items():
 # %%
 # False edges where there are none
 # --------------------------------
-# The level is the same for both, only the complexity differs. Counted: pairs for which the gain in deviance of a
-# single column reaches the level. Traced: edges of `GraphACV` at that level.
+# The level is the same for both, only the complexity differs. Counted: pairs for which the gain in deviance
+# of a single column reaches the level. Traced: edges of `GraphACV` at that level.
 kappa = 12.0
 false = {}
 for name, df in settings.items():
