@@ -295,7 +295,9 @@ def test_small_max_degree_warns():
         model = GraphACV(max_degree=2).fit(X)
     K = model.directed_scores_.toarray()
     assert {0, 10} & set(model.truncated_nodes_.tolist())  # the hubs
-    assert np.all((K[model.truncated_nodes_] >= model.kappa_).sum(axis=1) == 2)
+    chosen = (K[model.truncated_nodes_] >= model.kappa_).sum(axis=1)
+    assert np.all((chosen >= 1) & (chosen <= 2))  # a path may jump over a size
+    assert not GraphACV(max_degree=15).fit(X).truncated_nodes_.size
 
 
 def test_no_relations_give_an_empty_graph():

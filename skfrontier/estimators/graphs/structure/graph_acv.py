@@ -49,6 +49,14 @@ class GraphPath(NamedTuple):
         Edges whose score reaches the level.
     expected_false : float64 array of shape (n_levels,)
         See `expected_false_edges`.
+
+    Examples
+    --------
+    >>> from skfrontier.datasets import make_gaussian_graph
+    >>> from skfrontier.estimators import GraphACV
+    >>> path = GraphACV().fit(make_gaussian_graph(300, 10, random_state=0)[0]).edge_path()
+    >>> bool(path.kappa[0] > path.kappa[-1]), int(path.n_edges[0])
+    (True, 1)
     """
 
     kappa: np.ndarray
