@@ -94,7 +94,8 @@ def constrained_precision(
     tol = check_interval(tol, "tol", 0.0, np.inf, closed="neither")
     sweeps = check_count(max_iter, "max_iter")
     correlation = S / np.outer(scale, scale)
-    W, precision, used, gap = _fit(correlation, graph.indptr, graph.indices, tol, sweeps)
+    W, precision = correlation.copy(), np.zeros_like(correlation)
+    used, gap = _fit(correlation, graph.indptr, graph.indices, tol, sweeps, W, precision)
     return ConstrainedPrecision(
         precision / np.outer(scale, scale), W * np.outer(scale, scale), int(used), float(gap)
     )
@@ -123,10 +124,9 @@ def check_adjacency(adjacency: Any, n_nodes: int) -> sparse.csr_array:
 
 
 @njit
-def _fit(S, indptr, indices, tol, max_iter):
-    """Covariance and precision for a unit diagonal."""
+def _fit(S, indptr, indices, tol, max_iter, W, precision):
+    """Turn ``W``, a copy of ``S``, into the covariance, and fill in the precision; unit diagonal."""
     p = S.shape[0]
-    W = S.copy()
     degree = 1
     for j in range(p):
         degree = max(degree, indptr[j + 1] - indptr[j])
@@ -148,7 +148,6 @@ def _fit(S, indptr, indices, tol, max_iter):
             for k in range(p):
                 W[k, j] = W[j, k]
         used += 1
-    precision = np.zeros((p, p))
     for j in range(p):
         neighbours = indices[indptr[j] : indptr[j + 1]]
         _regress_on(W, S, j, neighbours, block, b)
@@ -159,7 +158,7 @@ def _fit(S, indptr, indices, tol, max_iter):
         for a in range(neighbours.size):
             precision[j, neighbours[a]] -= 0.5 * b[a] / variance
             precision[neighbours[a], j] -= 0.5 * b[a] / variance
-    return W, precision, used, gap
+    return used, gap
 
 
 @inner

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse, special
 
+from skfrontier.algos.graphs.structure.elimination import RIDGE
 from skfrontier.algos.graphs.structure.families import BINARY, GAUSSIAN, POISSON
 from skfrontier.algos.graphs.structure.gram import Columns
 from skfrontier.algos.graphs.structure.terms import fit_support
@@ -59,7 +60,7 @@ class Regressions:
 
 
 def regress_on_neighbours(columns: Columns, graph: sparse.csr_array) -> Regressions:
-    """Fit all columns on their neighbours: O(n d^2) a node of degree d."""
+    """Fit all columns on their neighbours; Gaussian ones from the Gram matrix, others in O(n d^2)."""
     p = columns.n_columns
     data = np.zeros(graph.nnz)
     intercepts, variances = np.zeros(p), np.ones(p)
@@ -74,17 +75,15 @@ def regress_on_neighbours(columns: Columns, graph: sparse.csr_array) -> Regressi
                 np.log(max(mean, _LEAST_RATE)) if code == POISSON else CLIP * (2 * mean - 1)
             )
             continue
-        (deviance, _, _), theta = fit_support(
-            columns.features, columns.responses[j], code, neighbours
-        )
-        b = theta[theta.size - neighbours.size :] / columns.scale[neighbours]
         if code == GAUSSIAN:
-            b *= columns.scale[j]
+            b, share = _least_squares(columns.gram, j, neighbours)
+            b *= columns.scale[j] / columns.scale[neighbours]
             mean = columns.location[j]
-            variance = np.exp(deviance / columns.n_samples) * columns.scale[j] ** 2
+            variance = share * columns.scale[j] ** 2
             variances[j] = VARIANCE_FLOOR if columns.constant[j] else variance
         else:
-            mean = theta[0]
+            theta = fit_support(columns.features, columns.responses[j], code, neighbours)[1]
+            mean, b = theta[0], theta[1:] / columns.scale[neighbours]
             if code == BINARY and np.abs(b).max(initial=0.0) > CLIP:
                 separated.append(j)
                 b = np.clip(b, -CLIP, CLIP)
@@ -92,3 +91,15 @@ def regress_on_neighbours(columns: Columns, graph: sparse.csr_array) -> Regressi
         intercepts[j] = mean - b @ columns.location[neighbours]
     coefficients = sparse.csr_array((data, graph.indices, graph.indptr), shape=(p, p))
     return Regressions(coefficients, intercepts, variances, np.array(separated, dtype=np.int64))
+
+
+def _least_squares(gram: np.ndarray, node: int, support: np.ndarray) -> tuple[np.ndarray, float]:
+    """Coefficients between scaled columns and the share of variance left, from the Gram matrix."""
+    if support.size == 0:
+        return np.zeros(0), 1.0
+    inner = gram[np.ix_(support, support)].astype(np.float64)
+    inner[np.diag_indices(support.size)] += RIDGE
+    to_node = gram[support, node].astype(np.float64)
+    b = np.linalg.solve(inner, to_node)
+    left = gram[node, node] - 2 * b @ to_node + b @ inner @ b
+    return b, max(float(left), VARIANCE_FLOOR)
