@@ -80,15 +80,20 @@ def _walk_from_smallest(T, D, floor, index, kappa):
     return walk(T, D, T.size, first, floor, index, kappa)
 
 
-@njit
-def hull_of_nodes(T, D, counts, floor):
+def hull_of_nodes(
+    T: np.ndarray, D: np.ndarray, counts: np.ndarray, floor: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Hulls of many nodes, a row each, from their first entry on: counts, indices and kappas."""
-    index = np.zeros(T.shape, dtype=np.int64)
-    kappa = np.zeros(T.shape)
+    index, kappa = np.zeros(T.shape, dtype=np.int64), np.zeros(T.shape)
     vertices = np.zeros(counts.size, dtype=np.int64)
+    _walk_all(T, D, counts, floor, vertices, index, kappa)
+    return vertices, index, kappa
+
+
+@njit
+def _walk_all(T, D, counts, floor, vertices, index, kappa):
     for j in range(counts.size):
         vertices[j] = walk(T[j], D[j], counts[j], 0, floor, index[j], kappa[j])
-    return vertices, index, kappa
 
 
 @inner

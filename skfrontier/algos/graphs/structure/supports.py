@@ -115,13 +115,14 @@ def lasso_path(gram, node, usable, eps, tol, alphas, sizes, supports):
     """
     p = gram.shape[0]
     n_alphas, max_support = supports.shape
-    b = np.zeros(p)
+    b = np.empty(p)
     q = np.empty(p)
     active = np.empty(p, dtype=np.int64)
     closed = np.empty(p, dtype=np.bool_)  # active, constant or the node itself
     n_active = 0
     largest = 0.0
     for k in range(p):
+        b[k] = 0.0
         q[k] = gram[node, k]
         closed[k] = k == node or not usable[k]
         if not closed[k]:
