@@ -55,6 +55,14 @@ from skfrontier.datasets.graphs.propagation import (
     make_signed_communities,
     make_signed_random,
 )
+from skfrontier.datasets.graphs.structure import (
+    fetch_sachs,
+    fetch_stock_moves,
+    make_gaussian_graph,
+    make_graph,
+    make_ising,
+    make_mixed_tree,
+)
 from skfrontier.datasets.statistics.ballots import fetch_pabulib, fetch_preflib_nominations
 from skfrontier.datasets.statistics.capture_histories import load_hares, load_lists
 from skfrontier.datasets.statistics.truncated_boolean import make_truncated_boolean
@@ -80,8 +88,10 @@ __all__ = [
     "fetch_pabulib",
     "fetch_preflib_nominations",
     "fetch_primary_school",
+    "fetch_sachs",
     "fetch_sampson",
     "fetch_slashdot",
+    "fetch_stock_moves",
     "fetch_twitter_referendum",
     "fetch_wiki_elections",
     "load_cortex_pair",
@@ -96,8 +106,12 @@ __all__ = [
     "make_drifting_bandit",
     "make_dynamic_matching",
     "make_evolving_sbm",
+    "make_gaussian_graph",
+    "make_graph",
     "make_hidden_window_bandit",
+    "make_ising",
     "make_knn_stream",
+    "make_mixed_tree",
     "make_model_selection_bandit",
     "make_procrustes_wasserstein",
     "make_sbm_edges",

@@ -37,6 +37,12 @@ from skfrontier.estimators.graphs.propagation import (
     SignedLabelPropagation,
     SignedLabelPropagationRegressor,
 )
+from skfrontier.estimators.graphs.structure import (
+    EdgePathDisplay,
+    GraphACV,
+    GraphDisplay,
+    GraphPath,
+)
 from skfrontier.estimators.statistics.truncated_boolean import (
     NotIdentifiedError,
     NotIdentifiedWarning,
@@ -57,11 +63,15 @@ __all__ = [
     "DynamicKNNSpectralClustering",
     "DynamicMatching",
     "DynamicSpectralClustering",
+    "EdgePathDisplay",
     "Exp3",
     "Exp3IX",
     "Exp3P",
     "Exp3S",
     "FixedShareBandit",
+    "GraphACV",
+    "GraphDisplay",
+    "GraphPath",
     "LabelPropagationOperator",
     "MonitoredUCB",
     "NotIdentifiedError",
