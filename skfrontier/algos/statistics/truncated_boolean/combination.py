@@ -232,8 +232,10 @@ def mean_covariance(X: Any, weights: np.ndarray | None) -> tuple[float, np.ndarr
     """Weight of the rows and their covariance."""
     n = X.shape[1]
     total, ones, products = 0.0, np.zeros(n), np.zeros((n, n))
+    # A chunk has less than 2^24 rows: counts of bits are exact in single precision.
+    precision = np.float32 if weights is None else np.float64
     for rows, chunk in dense_chunks(X, 16 * n):
-        part = chunk.astype(np.float64)
+        part = chunk.astype(precision)
         weighted = part if weights is None else part * weights[rows, None]
         total += len(part) if weights is None else weights[rows].sum()
         ones += weighted.sum(axis=0)
