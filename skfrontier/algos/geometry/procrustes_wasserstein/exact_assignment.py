@@ -192,7 +192,7 @@ def _dual_of_optimum(cost: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
     for _ in range(len(cost) + 1):
         u = matched - v[columns]
         lower = np.minimum(v, (cost - u[:, None]).min(axis=0))
-        if (lower >= v - 1e-14 * max(1.0, float(np.abs(u).max()))).all():
+        if (lower >= v - 1e-14 * float(np.abs(u).max())).all():
             break
         v = lower
     return matched - v[columns], v
@@ -245,14 +245,13 @@ class _GrowingGraph:
                 if leading is None:
                     order = np.argsort(self.B[:, 0], kind="stable")
                     leading = self.B[order, 0]
-                tolerance = _TOLERANCE * max(1.0, self.largest_cost)
+                tolerance = _TOLERANCE * self.largest_cost
                 limit = _EDGES_PER_ROW * len(self.A) + 1
                 rows, columns = violated_edges(
                     self.A, self.B, leading, order, beyond, solved.u, solved.v, tolerance, limit
                 )
-                if len(rows) == 0:
+                if not self._add(rows, columns):  # none, or listed ones within rounding
                     return self._result(solved, certified=True)
-                self._add(rows, columns)
             if len(self.keys) > _EDGES_PER_ROW * len(self.A):
                 return self._give_way(solved)
 
@@ -262,9 +261,12 @@ class _GrowingGraph:
             return match_densely(self.A, self.B, self.outlier_cost)
         return self._result(_completed(solved, self.A, self.B), certified=False)
 
-    def _add(self, rows: np.ndarray, columns: np.ndarray) -> None:
+    def _add(self, rows: np.ndarray, columns: np.ndarray) -> bool:
+        """List pairs; whether any of them is new."""
+        n_before = len(self.keys)
         fresh = rows.astype(np.int64) * len(self.B) + columns
         self.keys = np.union1d(self.keys, fresh)
+        return len(self.keys) > n_before
 
     def _list_neighbours(self, rows: np.ndarray, k: int) -> None:
         if len(rows) == 0:
