@@ -477,3 +477,15 @@ def test_fewer_points_than_features(n, d):
 def test_bad_input_of_functions(call, named):
     with pytest.raises(ValueError, match=named):
         call()
+
+
+@pytest.mark.parametrize(("n_x", "d", "scaling"), [(2, 3, True), (2, 2, False), (3, 6, False)])
+def test_too_few_pairs_for_residuals_are_never_called_exact(n_x, d, scaling):
+    # the map passes through any pairs: a residual of zero is no sign of a right matching
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(n_x, d)), rng.normal(size=(12, d))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = procrustes_wasserstein(X, Y, scaling=scaling, random_state=0)
+    assert result.recovery == "unreliable"
+    assert result.failure_bound == 1

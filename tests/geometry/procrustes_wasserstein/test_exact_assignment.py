@@ -202,3 +202,19 @@ def test_the_unit_of_length_does_not_matter(unit, outlier_quantile):
         assert total == pytest.approx(best, rel=1e-9, abs=0)
         reduced = cost - result.u[:, None] - result.v
         assert reduced.min() >= -1e-10 * cost.max()
+
+
+def test_rows_of_any_length_are_put_in_order():
+    rng = np.random.default_rng(0)
+    lengths = np.array([0, 1, 2, 5, 40, 300])
+    indptr = np.append(0, np.cumsum(lengths))
+    costs = rng.integers(0, 9, size=indptr[-1]).astype(float)
+    columns = rng.permutation(indptr[-1]).astype(np.int64)
+    expected = np.lexsort((columns, costs, np.repeat(np.arange(6), lengths)))
+    wanted = columns[expected], costs[expected]
+    kernels = importlib.import_module(
+        "skfrontier.algos.geometry.procrustes_wasserstein.sparse_assignment"
+    )
+    kernels._sort_rows(indptr, columns, costs)
+    np.testing.assert_array_equal(columns, wanted[0])
+    np.testing.assert_array_equal(costs, wanted[1])

@@ -263,9 +263,10 @@ class _GrowingGraph:
 
     def _add(self, rows: np.ndarray, columns: np.ndarray) -> bool:
         """List pairs; whether any of them is new."""
-        n_before = len(self.keys)
         fresh = rows.astype(np.int64) * len(self.B) + columns
-        self.keys = np.union1d(self.keys, fresh)
+        merged = np.sort(np.concatenate([self.keys, fresh]))
+        n_before = len(self.keys)
+        self.keys = merged[np.append(True, merged[1:] != merged[:-1])]
         return len(self.keys) > n_before
 
     def _list_neighbours(self, rows: np.ndarray, k: int) -> None:
@@ -301,19 +302,18 @@ class _GrowingGraph:
         costs = edge_squared_distances(self.A, self.B, rows, columns)
         self.largest_cost = float(costs.max())
         total_columns = n_columns
-        if (
-            self.outlier_cost is not None
-        ):  # a private column for each row, at the price of an outlier
+        if self.outlier_cost is not None:  # a private column for each row, at the outliers' price
             near = costs <= self.outlier_cost
             own = np.arange(n_rows)
             rows = np.concatenate([rows[near], own])
             columns = np.concatenate([columns[near], n_columns + own])
             costs = np.concatenate([costs[near], np.full(n_rows, float(self.outlier_cost))])
             total_columns += n_rows
-        order = np.lexsort((columns, costs, rows))
+            order = np.argsort(rows, kind="stable")
+            rows, columns, costs = rows[order], columns[order], costs[order]
         indptr = np.zeros(n_rows + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
-        return solve_edges(indptr, columns[order], costs[order], total_columns)
+        return solve_edges(indptr, columns, costs, total_columns)
 
     def _result(self, solved: SparseAssignment, *, certified: bool) -> AssignmentResult:
         assignment = np.where(solved.row_to_col < len(self.B), solved.row_to_col, -1)
