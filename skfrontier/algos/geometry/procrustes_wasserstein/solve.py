@@ -194,7 +194,8 @@ def align(
     if min(len(X), len(Y)) <= X.shape[1] or frames.rank < X.shape[1]:
         warnings.warn(
             f"the clouds share {frames.rank} axes of variation among {X.shape[1]} features and "
-            f"{len(first)} points: the rotation is one of several that fit equally well.",
+            f"{len(first)} points: the rotation is one of several that fit equally well. The matching is "
+            "not affected; drop constant columns or reduce both clouds where the rotation matters.",
             UserWarning,
             stacklevel=3,
         )
