@@ -1,7 +1,6 @@
 """scikit-learn classes; each validates its input, calls the algorithm, and keeps the result."""
 
-# Listed, and so documented, with the functions that raise it; importable here too.
-from skfrontier.algos import AmbiguousAlignmentWarning as AmbiguousAlignmentWarning
+from skfrontier.algos import AmbiguousAlignmentWarning
 from skfrontier.estimators.decisions.bandits import (
     UCB1,
     BanditOverBandit,
@@ -53,6 +52,7 @@ from skfrontier.estimators.statistics.truncated_boolean import (
 
 __all__ = [
     "UCB1",
+    "AmbiguousAlignmentWarning",
     "BanditOverBandit",
     "BaseBandit",
     "ChamferDistance",

@@ -51,8 +51,8 @@ class ProcrustesWasserstein(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     n_neighbors : int, default=16
         Length of the candidate lists of the matching; changes its time alone.
     matching : str, default='auto'
-        'dense' solves all pairs by scipy, 'sparse' and 'auto' grow candidate lists until the result is
-        proven optimal.
+        'dense' solves all pairs by scipy, 'sparse' grows candidate lists until the result is proven
+        optimal, 'auto' takes the first where the clouds are small and most rows compete for a partner.
     refine : bool, default=True
         Whether matching and map are alternated after the start.
     max_iter : int, default=100

@@ -477,3 +477,26 @@ def test_fewer_points_than_features(n, d):
 def test_bad_input_of_functions(call, named):
     with pytest.raises(ValueError, match=named):
         call()
+
+
+@pytest.mark.parametrize(("n_x", "d", "scaling"), [(2, 3, True), (2, 2, False), (3, 6, False)])
+def test_too_few_pairs_for_residuals_are_never_called_exact(n_x, d, scaling):
+    # the map passes through any pairs: a residual of zero is no sign of a right matching
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(n_x, d)), rng.normal(size=(12, d))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = procrustes_wasserstein(X, Y, scaling=scaling, random_state=0)
+    assert result.recovery == "unreliable"
+    assert result.failure_bound == 1
+
+
+def test_soft_continuation_repeats_with_its_seed():
+    data = planted(0, n=600, d=4, noise=0.05)
+    A, B = data.X @ eigen_directions(data.X)[1], data.Y @ eigen_directions(data.Y)[1]
+    runs = [
+        soft_continuation(A, B, np.eye(2), 2, n_final=0, random_state=seed) for seed in (1, 1, 2)
+    ]
+    assert runs[0][1] == runs[1][1] != runs[2][1]
+    with pytest.raises(ValueError, match="random_state"):
+        soft_continuation(A, B, np.eye(2), 2, random_state=-1)

@@ -184,3 +184,37 @@ def test_bad_row_starts():
 def test_bad_clouds(X, Y, options, named):
     with pytest.raises(ValueError, match=named):
         exact_assignment(X, Y, **options)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-60, 1e-8, 1e-6, 1e60, 1e140])
+@pytest.mark.parametrize("outlier_quantile", [None, 0.1])
+def test_the_unit_of_length_does_not_matter(unit, outlier_quantile):
+    rng = np.random.default_rng(0)
+    for n_x, n_y, d in ((50, 50, 3), (40, 70, 5), (60, 60, 1)):
+        X, Y = unit * rng.normal(size=(n_x, d)), unit * rng.normal(size=(n_y, d))
+        cost = cdist(X, Y, "sqeuclidean")
+        price = None if outlier_quantile is None else float(np.quantile(cost, outlier_quantile))
+        result = exact_assignment(X, Y, n_neighbors=2, outlier_cost=price)
+        assert result.certified
+        offered = cost if price is None else np.hstack([cost, np.full((n_x, n_x), price)])
+        best = offered[linear_sum_assignment(offered)].sum()
+        total = result.cost + (price or 0.0) * (result.assignment < 0).sum()
+        assert total == pytest.approx(best, rel=1e-9, abs=0)
+        reduced = cost - result.u[:, None] - result.v
+        assert reduced.min() >= -1e-10 * cost.max()
+
+
+def test_rows_of_any_length_are_put_in_order():
+    rng = np.random.default_rng(0)
+    lengths = np.array([0, 1, 2, 5, 40, 300])
+    indptr = np.append(0, np.cumsum(lengths))
+    costs = rng.integers(0, 9, size=indptr[-1]).astype(float)
+    columns = rng.permutation(indptr[-1]).astype(np.int64)
+    expected = np.lexsort((columns, costs, np.repeat(np.arange(6), lengths)))
+    wanted = columns[expected], costs[expected]
+    kernels = importlib.import_module(
+        "skfrontier.algos.geometry.procrustes_wasserstein.sparse_assignment"
+    )
+    kernels._sort_rows(indptr, columns, costs)
+    np.testing.assert_array_equal(columns, wanted[0])
+    np.testing.assert_array_equal(costs, wanted[1])

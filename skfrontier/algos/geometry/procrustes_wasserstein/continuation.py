@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skfrontier.algos._validation import check_count, check_interval, check_points
+from skfrontier.algos._validation import check_count, check_generator, check_interval, check_points
 from skfrontier.algos.geometry.procrustes_wasserstein.enumeration import neighbour_scale
 from skfrontier.algos.geometry.procrustes_wasserstein.rigid_map import polar_factor
 from skfrontier.algos.geometry.procrustes_wasserstein.sinkhorn import (
@@ -39,8 +39,8 @@ def soft_continuation(
         Factor by which the number of axes grows in a round, above 1.
     n_final : int, default=4
         Rounds on all axes.
-    random_state : None
-        Ignored: nothing is random here.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the rows from which the first temperature is taken.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def soft_continuation(
     growth = check_interval(growth, "growth", 1, np.inf, closed="neither")
     n_final = check_count(n_final, "n_final", 0)
     A, B = A.astype(np.float64), B.astype(np.float64)
-    temperature = neighbour_scale(B[:, :k]) / k
+    temperature = neighbour_scale(B[:, :k], check_generator(random_state)) / k
     return continued(A, B, R.astype(np.float64), temperature, AnchorPairs.none(), growth, n_final)
 
 

@@ -116,9 +116,12 @@ def _rankings(A: np.ndarray, B: np.ndarray, signs: np.ndarray) -> list[np.ndarra
     return [signs[np.argsort(-score, kind="stable")] for score in scores]
 
 
-def neighbour_scale(B: np.ndarray) -> float:
-    """Median squared distance of a row to the second nearest other row."""
-    some = B[:: max(1, len(B) // _BANDWIDTH_ROWS)][:_BANDWIDTH_ROWS]
+def neighbour_scale(B: np.ndarray, rng: np.random.Generator | None = None) -> float:
+    """Median squared distance of a row to the second nearest other row, of rows drawn or evenly spaced."""
+    if rng is None:
+        some = B[:: max(1, len(B) // _BANDWIDTH_ROWS)][:_BANDWIDTH_ROWS]
+    else:
+        some = B[rng.permutation(len(B))[:_BANDWIDTH_ROWS]]
     distances = squared_distances(some, B)
     near = np.partition(distances, min(2, len(B) - 1), axis=1)[:, min(2, len(B) - 1)]
     return max(float(np.median(near)), 1e-300)

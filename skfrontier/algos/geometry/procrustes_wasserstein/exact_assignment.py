@@ -145,18 +145,19 @@ def match_exactly(
     outlier_cost: float | None,
     n_jobs: int | None,
     search: NearestRows | None = None,
+    nearest: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> AssignmentResult:
     """`exact_assignment` of float64 clouds whose axes come in order of variance.
 
-    ``search`` over the rows of B may be handed on from call to call.
+    ``search`` over the rows of B may be handed on from call to call, and what it found for these rows.
     """
     if len(A) > len(B) and outlier_cost is None:
         swapped = match_exactly(B, A, n_neighbors, None, n_jobs)
         assignment = inverted(swapped.assignment, len(A))
         return AssignmentResult(assignment, swapped.cost, swapped.certified, swapped.v, swapped.u)
     search = search or NearestRows(B, n_jobs)
-    distance, index = search.nearest(A)
-    if not _contested(index, len(B)).any() and (
+    distance, index = nearest or search.nearest(A)
+    if not contested_rows(index, len(B)).any() and (
         outlier_cost is None or distance.max() <= outlier_cost
     ):
         return AssignmentResult(index, float(distance.sum()), True, distance, np.zeros(len(B)))
@@ -170,19 +171,37 @@ def match_densely(A: np.ndarray, B: np.ndarray, outlier_cost: float | None) -> A
         return AssignmentResult(
             inverted(swapped.assignment, len(A)), swapped.cost, True, swapped.v, swapped.u
         )
-    n_b = len(B)
-    cost = cdist(A, B, "sqeuclidean")
-    if outlier_cost is not None:  # any row may take any dummy: the price is the same
-        np.minimum(cost, outlier_cost, out=cost)
-        cost = np.hstack([cost, np.full((len(A), len(A)), outlier_cost)])
+    cost = _all_costs(A, B, outlier_cost)
     rows, columns = linear_sum_assignment(cost)
     u, v = _dual_of_optimum(cost, columns)
-    matched = cost[rows, columns]
+    assignment = _without_dummies(cost, columns, len(B), outlier_cost)
+    total = float(cost[rows, columns][assignment >= 0].sum())
+    return AssignmentResult(assignment, total, True, u, v[: len(B)])
+
+
+def dense_assignment(A: np.ndarray, B: np.ndarray, outlier_cost: float | None) -> np.ndarray:
+    """The assignment alone of `match_densely`, where A is the smaller cloud or rows have a price."""
+    cost = _all_costs(A, B, outlier_cost)
+    return _without_dummies(cost, linear_sum_assignment(cost)[1], len(B), outlier_cost)
+
+
+def _all_costs(A: np.ndarray, B: np.ndarray, outlier_cost: float | None) -> np.ndarray:
+    """All squared distances; with a price as many dummy columns as rows, which any row may take."""
+    cost = cdist(A, B, "sqeuclidean")
+    if outlier_cost is None:
+        return cost
+    np.minimum(cost, outlier_cost, out=cost)
+    return np.hstack([cost, np.full((len(A), len(A)), outlier_cost)])
+
+
+def _without_dummies(
+    cost: np.ndarray, columns: np.ndarray, n_columns: int, outlier_cost: float | None
+) -> np.ndarray:
     assignment = columns.astype(np.int64)
     if outlier_cost is not None:
-        assignment[(columns >= n_b) | (matched >= outlier_cost)] = -1
-    total = float(matched[assignment >= 0].sum())
-    return AssignmentResult(assignment, total, True, u, v[:n_b])
+        priced = cost[np.arange(len(columns)), columns] >= outlier_cost
+        assignment[(columns >= n_columns) | priced] = -1
+    return assignment
 
 
 def _dual_of_optimum(cost: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -192,7 +211,7 @@ def _dual_of_optimum(cost: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
     for _ in range(len(cost) + 1):
         u = matched - v[columns]
         lower = np.minimum(v, (cost - u[:, None]).min(axis=0))
-        if (lower >= v - 1e-14 * max(1.0, float(np.abs(u).max()))).all():
+        if (lower >= v - 1e-14 * float(np.abs(u).max())).all():
             break
         v = lower
     return matched - v[columns], v
@@ -206,7 +225,7 @@ def inverted(assignment: np.ndarray, n_columns: int) -> np.ndarray:
     return inverse
 
 
-def _contested(index: np.ndarray, n_columns: int) -> np.ndarray:
+def contested_rows(index: np.ndarray, n_columns: int) -> np.ndarray:
     """Rows whose nearest neighbour is that of another row too."""
     return np.bincount(index, minlength=n_columns)[index] > 1
 
@@ -230,7 +249,7 @@ class _GrowingGraph:
         """Matching from the nearest neighbours on."""
         self.radius = distance.copy()
         self._add(np.arange(len(self.A)), index)
-        self._list_neighbours(np.flatnonzero(_contested(index, len(self.B))), n_neighbors)
+        self._list_neighbours(np.flatnonzero(contested_rows(index, len(self.B))), n_neighbors)
         leading, order = None, None
         while True:
             solved = self._solve_listed()
@@ -245,14 +264,13 @@ class _GrowingGraph:
                 if leading is None:
                     order = np.argsort(self.B[:, 0], kind="stable")
                     leading = self.B[order, 0]
-                tolerance = _TOLERANCE * max(1.0, self.largest_cost)
+                tolerance = _TOLERANCE * self.largest_cost
                 limit = _EDGES_PER_ROW * len(self.A) + 1
                 rows, columns = violated_edges(
                     self.A, self.B, leading, order, beyond, solved.u, solved.v, tolerance, limit
                 )
-                if len(rows) == 0:
+                if not self._add(rows, columns):  # none, or listed ones within rounding
                     return self._result(solved, certified=True)
-                self._add(rows, columns)
             if len(self.keys) > _EDGES_PER_ROW * len(self.A):
                 return self._give_way(solved)
 
@@ -262,9 +280,13 @@ class _GrowingGraph:
             return match_densely(self.A, self.B, self.outlier_cost)
         return self._result(_completed(solved, self.A, self.B), certified=False)
 
-    def _add(self, rows: np.ndarray, columns: np.ndarray) -> None:
+    def _add(self, rows: np.ndarray, columns: np.ndarray) -> bool:
+        """List pairs; whether any of them is new."""
         fresh = rows.astype(np.int64) * len(self.B) + columns
-        self.keys = np.union1d(self.keys, fresh)
+        merged = np.sort(np.concatenate([self.keys, fresh]))
+        n_before = len(self.keys)
+        self.keys = merged[np.append(True, merged[1:] != merged[:-1])]
+        return len(self.keys) > n_before
 
     def _list_neighbours(self, rows: np.ndarray, k: int) -> None:
         if len(rows) == 0:
@@ -299,19 +321,18 @@ class _GrowingGraph:
         costs = edge_squared_distances(self.A, self.B, rows, columns)
         self.largest_cost = float(costs.max())
         total_columns = n_columns
-        if (
-            self.outlier_cost is not None
-        ):  # a private column for each row, at the price of an outlier
+        if self.outlier_cost is not None:  # a private column for each row, at the outliers' price
             near = costs <= self.outlier_cost
             own = np.arange(n_rows)
             rows = np.concatenate([rows[near], own])
             columns = np.concatenate([columns[near], n_columns + own])
             costs = np.concatenate([costs[near], np.full(n_rows, float(self.outlier_cost))])
             total_columns += n_rows
-        order = np.lexsort((columns, costs, rows))
+            order = np.argsort(rows, kind="stable")
+            rows, columns, costs = rows[order], columns[order], costs[order]
         indptr = np.zeros(n_rows + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
-        return solve_edges(indptr, columns[order], costs[order], total_columns)
+        return solve_edges(indptr, columns, costs, total_columns)
 
     def _result(self, solved: SparseAssignment, *, certified: bool) -> AssignmentResult:
         assignment = np.where(solved.row_to_col < len(self.B), solved.row_to_col, -1)

@@ -5,16 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from skfrontier.algos.geometry.procrustes_wasserstein.exact_assignment import (
-    AssignmentResult,
-    match_densely,
+    contested_rows,
+    dense_assignment,
     match_exactly,
 )
-from skfrontier.algos.geometry.procrustes_wasserstein.nearest_rows import NearestRows
+from skfrontier.algos.geometry.procrustes_wasserstein.nearest_rows import (
+    DENSE_ENTRIES,
+    NearestRows,
+)
 from skfrontier.algos.geometry.procrustes_wasserstein.rigid_map import RigidMap, fit_rigid_map
 from skfrontier.algos.geometry.procrustes_wasserstein.settings import Settings
 from skfrontier.algos.geometry.procrustes_wasserstein.sinkhorn import AnchorPairs
 
 _WIDE_ROUNDS = 10
+_MOSTLY_CONTESTED = 0.4  # share of rows from which all pairs at once are faster than growing lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,22 +107,26 @@ class Alternation:
         if len(self.free_rows) == 0 or len(self.free_columns) == 0:
             return assignment, True
         moved = found.apply(self.A[self.free_rows])
-        matched = self._solve(moved, price)
-        columns = np.append(self.free_columns, -1)[matched.assignment]
-        assignment[self.free_rows] = columns
-        return assignment, matched.certified
+        matched, certified = self._solve(moved, price)
+        assignment[self.free_rows] = np.append(self.free_columns, -1)[matched]
+        return assignment, certified
 
-    def _solve(self, moved: np.ndarray, price: float | None) -> AssignmentResult:
-        if self.settings.matching == "dense":
-            return match_densely(moved, self.search.B, price)
-        return match_exactly(
-            moved,
-            self.search.B,
-            self.settings.n_neighbors,
-            price,
-            self.settings.n_jobs,
-            self.search,
+    def _solve(self, moved: np.ndarray, price: float | None) -> tuple[np.ndarray, bool]:
+        B, settings = self.search.B, self.settings
+        if settings.matching == "dense":
+            return dense_assignment(moved, B, price), True
+        nearest = self.search.nearest(moved)
+        if settings.matching == "auto" and price is None and self._mostly_contested(nearest[1]):
+            return dense_assignment(moved, B, price), True
+        result = match_exactly(
+            moved, B, settings.n_neighbors, price, settings.n_jobs, self.search, nearest
         )
+        return result.assignment, result.certified
+
+    def _mostly_contested(self, index: np.ndarray) -> bool:
+        n_columns = len(self.search.B)
+        small = len(index) * n_columns <= DENSE_ENTRIES
+        return small and contested_rows(index, n_columns).mean() > _MOSTLY_CONTESTED
 
     def _refit(self, assignment: np.ndarray, fallback: RigidMap) -> RigidMap:
         rows = np.flatnonzero(assignment >= 0)

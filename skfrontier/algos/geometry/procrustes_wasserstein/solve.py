@@ -73,7 +73,8 @@ class ProcrustesWassersteinResult:
         Information of a matched pair in nats, see `information`.
     failure_bound : float
         `cycle_bound` at the estimated noise, inflated for the fitted rotation; plus, where rows stay
-        unmatched, the expected number of rows that lie nearer to one of them than to their partner.
+        unmatched, the expected number of rows that lie nearer to one of them than to their partner. 1
+        where the pairs are too few to leave residuals under any map.
     recovery : str
         'exact', 'almost' or 'unreliable', see `predict_recovery`.
     mixing_angles : ndarray
@@ -193,7 +194,8 @@ def align(
     if min(len(X), len(Y)) <= X.shape[1] or frames.rank < X.shape[1]:
         warnings.warn(
             f"the clouds share {frames.rank} axes of variation among {X.shape[1]} features and "
-            f"{len(first)} points: the rotation is one of several that fit equally well.",
+            f"{len(first)} points: the rotation is one of several that fit equally well. The matching is "
+            "not affected; drop constant columns or reduce both clouds where the rotation matters.",
             UserWarning,
             stacklevel=3,
         )
@@ -350,6 +352,8 @@ def _described(
     bound, carried = 1.0, 0.0
     if n_matched > 1 and lam.sum() > 0:
         carried = information(lam, floor)
+    # A map that passes through all pairs says nothing of the noise: no bound then.
+    if carried > 0 and _residual_freedom(n_matched, n_features, settings) > 0:
         inflated = refitted_variance(floor, n_matched, n_features)
         strays = stray_bound(lam, inflated, n_matched, max(len(X), len(Y)) - n_matched)
         bound = min(1.0, cycle_bound(lam, inflated, n_matched) + strays)
@@ -390,13 +394,18 @@ def _mean_residual(X: np.ndarray, Y: np.ndarray, found: RigidMap) -> float:
     return float(np.einsum("ij,ij->", residual, residual)) / len(X)
 
 
+def _residual_freedom(n: int, n_features: int, settings: Settings) -> float:
+    """Degrees of freedom of the residuals that the map has left; none where it passes through all pairs."""
+    taken = n_features * (n_features - 1) / 2
+    taken += n_features * settings.translation + settings.scaling
+    return max(n * n_features - taken, 0.0)
+
+
 def _noise_variance(cost: float, n: int, n_features: int, settings: Settings) -> float:
     """Residual variance with the degrees of freedom that the map took; without them where none is left."""
     if n == 0:
         return np.nan
-    taken = n_features * (n_features - 1) / 2
-    taken += n_features * settings.translation + settings.scaling
-    left = n * n_features - taken
+    left = _residual_freedom(n, n_features, settings)
     return n * cost / left if left > 0 else cost / n_features
 
 

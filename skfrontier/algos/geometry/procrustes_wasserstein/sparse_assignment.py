@@ -88,7 +88,7 @@ def sparse_assignment(
     if columns.size and (columns.min() < 0 or columns.max() >= n_cols):
         raise ValueError(f"indices must lie in 0..{n_cols - 1}.")
     starts = _row_starts(indptr, costs.shape)
-    return solve_edges(starts, columns.ravel().astype(np.int64), costs.ravel(), n_cols)
+    return solve_edges(starts, columns.astype(np.int64).ravel(), costs.ravel(), n_cols)
 
 
 def _row_starts(indptr: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -112,32 +112,36 @@ def _row_starts(indptr: Any, shape: tuple[int, ...]) -> np.ndarray:
 def solve_edges(
     indptr: np.ndarray, columns: np.ndarray, costs: np.ndarray, n_cols: int
 ) -> SparseAssignment:
-    """`sparse_assignment` on checked CSR arrays, in any order within rows."""
-    columns, costs = _sorted_rows(indptr, columns, costs)
+    """`sparse_assignment` on checked CSR arrays, in any order within rows; they are put in order in place."""
+    _sort_rows(indptr, columns, costs)
     row_to_col, u, v = _augment_all(indptr, columns, costs, n_cols)
     return SparseAssignment(row_to_col, u, v, int((row_to_col < 0).sum()))
 
 
-def _sorted_rows(
-    indptr: np.ndarray, columns: np.ndarray, costs: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Edges of each row by cost, ties by column."""
-    if _in_order(indptr, columns, costs):
-        return columns, costs
-    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    order = np.lexsort((columns, costs, rows))
-    return columns[order], costs[order]
-
-
 @njit
-def _in_order(indptr, columns, costs):
+def _sort_rows(indptr, columns, costs):
+    """Shell's sort of each row by cost, ties by column: most rows are short or in order already."""
     for i in range(len(indptr) - 1):
-        for e in range(indptr[i] + 1, indptr[i + 1]):
-            if costs[e - 1] > costs[e]:
-                return False
-            if costs[e - 1] == costs[e] and columns[e - 1] > columns[e]:
-                return False
-    return True
+        first, end = indptr[i], indptr[i + 1]
+        gap = 1
+        while 3 * gap + 1 < end - first:
+            gap = 3 * gap + 1
+        while gap > 0:
+            for e in range(first + gap, end):
+                cost, column = costs[e], columns[e]
+                place = e
+                while place - gap >= first:
+                    before = place - gap
+                    if costs[before] < cost or (
+                        costs[before] == cost and columns[before] <= column
+                    ):
+                        break
+                    costs[place] = costs[before]
+                    columns[place] = columns[before]
+                    place = before
+                costs[place] = cost
+                columns[place] = column
+            gap //= 3
 
 
 @njit
