@@ -1,7 +1,8 @@
 """Graphs of direct relations: `GraphACV` beside graphical lasso, information criteria and StARS.
 
 The error of a row is 1 minus the mean F1 score of its graphs, unless the case says otherwise; its note
-counts edges. A method's settings are the usual ones, untuned.
+counts edges. A method's settings are the usual ones, untuned. All families, sizes and seeds, which take
+hours: ``python -m benchmarks.graphs._structure_families``.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from benchmarks.graphs._structure_data import FAMILIES, blocks, table
+from benchmarks.graphs._structure_data import blocks, table
 from benchmarks.graphs._structure_peers import (
     bic_and,
     counts,
@@ -36,38 +37,35 @@ PEERS: dict[str, Callable] = {
     "neighbourhoods, EBIC, or": ebic_or,
     "neighbourhoods, BIC, and": bic_and,
 }
-_HOURS_WHEN_WIDE = ("GraphicalLassoCV", "graphical lasso, EBIC 0.5", "neighbourhoods, StARS")
+SLOW = ("GraphicalLassoCV", "graphical lasso, EBIC 0.5", "neighbourhoods, StARS")
+_SOME_FAMILIES = ("watts_strogatz", "autoregressive", "skewed margins")
 _SPEED_BARS = {"GraphicalLassoCV": 15.0}
 
 
 def cases(quick: bool) -> list[Case]:
     """All cases of the topic."""
-    shapes = [(100, 50)] if quick else [(100, 50), (250, 50), (1000, 50), (100, 200), (250, 200)]
-    large = () if quick else ((2000, 1000), (10_000, 300))
+    recovered = _RECOVERED[:1] if quick else _RECOVERED
+    seeds = 1 if quick else 10
     return [
-        _kinds_case(1, 16 if quick else 80),
-        *([] if quick else [_kinds_case(3, 80, long=True)]),
-        *(
-            _recovery_case(kind, n, 1 if quick else 20)
-            for kind in (_RECOVERED[:1] if quick else _RECOVERED)
-            for n in (1600, 3200)
-        ),
-        _null_case("independent columns", 500, 1 if quick else 30, _independent),
-        _null_case("t distribution, 5 degrees of freedom", 500, 1 if quick else 20, _heavy_empty),
+        _kinds_case(16 if quick else 30, KINDS[:2] if quick else KINDS),
+        *([] if quick else [_kinds_case(80, KINDS, long=True)]),
+        *(_recovery_case(kind, 1600, seeds) for kind in recovered),
+        *(_recovery_case(kind, 3200, seeds, long=True) for kind in recovered if not quick),
+        _null_case("independent columns", 500, seeds, _independent),
+        _null_case("t distribution, 5 degrees of freedom", 500, seeds, _heavy_empty),
         _heavy_case(1 if quick else 5),
-        _ising_case(1 if quick else 5),
-        _other_families_case(1 if quick else 5),
-        *(_score_case(*setting, 1 if quick else 10) for setting in _SETTINGS),
+        _ising_case(1 if quick else 2, 36 if quick else 100),
+        _other_families_case(1 if quick else 3),
+        *(_score_case(*setting, 1 if quick else 5) for setting in _SETTINGS),
         *(_growth_case(p) for p in ((200, 400) if quick else (500, 1000, 2000))),
-        *(_wide_case(p, n) for p, n in large),
+        *([] if quick else [_wide_case(10_000, 300)]),
         _threads_case(200 if quick else 1000),
         *([_protein_case()] if _has_proteins() else []),
         *(
-            _family_case(kind, n, p, 1 if quick else 10, few=p > 50)
-            for kind in (FAMILIES[:1] if quick else FAMILIES)
-            for n, p in shapes
+            family_case(kind, n, 50, 1 if quick else 2)
+            for kind in (_SOME_FAMILIES[:1] if quick else _SOME_FAMILIES)
+            for n in ((100,) if quick else (100, 250))
         ),
-        *([] if quick else [_family_case(kind, 1000, 500, 2, few=True) for kind in FAMILIES]),
     ]
 
 
@@ -86,24 +84,26 @@ def _mean_counts(graphs: list, truths: list) -> np.ndarray:
 def _contender(
     name: str, tables: list, truths: list, method: Callable, bar: float | None = None
 ) -> Contender:
-    """A method on all tables; its note is measured beforehand, since methods are deterministic."""
-    _, false, missed = _mean_counts([method(X) for X in tables], truths)
+    """A method on all tables; its note is measured beforehand, since methods are deterministic.
+
+    Slow peers run once and have no note.
+    """
+    note = ""
+    if name not in SLOW:
+        _, false, missed = _mean_counts([method(X) for X in tables], truths)
+        note = f"{false:.1f} false edges, {missed:.1f} missed"
     return Contender(
         name,
         lambda: [method(X) for X in tables],
         error=lambda graphs: 1 - _mean_counts(graphs, truths)[0],
         bar=bar,
-        note=f"{false:.1f} false edges, {missed:.1f} missed",
+        note=note,
     )
 
 
-def _kinds_case(n_seeds: int, p: int, *, long: bool = False) -> Case:
+def _kinds_case(p: int, kinds: tuple, *, long: bool = False) -> Case:
     def build() -> list[Contender]:
-        made = [
-            make_gaussian_graph(400, p, graph=kind, random_state=seed)[:2]
-            for kind in KINDS
-            for seed in range(n_seeds)
-        ]
+        made = [make_gaussian_graph(400, p, graph=kind, random_state=0)[:2] for kind in kinds]
         tables, truths = (list(part) for part in zip(*made, strict=True))
         return [
             _contender("GraphACV", tables, truths, _ours),
@@ -113,26 +113,20 @@ def _kinds_case(n_seeds: int, p: int, *, long: bool = False) -> Case:
             ),
         ]
 
-    return Case("Six kinds of graphs", f"n = 400, p = {p}, {n_seeds} seeds each", build, long=long)
+    return Case("Six kinds of graphs", f"n = 400, p = {p}, {len(kinds)} of them", build, long=long)
 
 
-def _family_case(kind: str, n: int, p: int, n_seeds: int, *, few: bool = False) -> Case:
-    """A family of graphs or margins; ``few`` leaves out the peers that take hours there."""
+def family_case(kind: str, n: int, p: int, n_seeds: int, *, slow: tuple = SLOW[-1:]) -> Case:
+    """A family of graphs or margins, beside the fast peers and some of the slow ones."""
 
     def build() -> list[Contender]:
         made = [table(kind, n, p, 1000 + seed) for seed in range(n_seeds)]
         tables, truths = (list(part) for part in zip(*made, strict=True))
-        fast = {
-            name: peer
-            for name, peer in PEERS.items()
-            if not few
-            or name
-            not in ("GraphicalLassoCV", "graphical lasso, EBIC 0.5", "neighbourhoods, StARS")
-        }
+        peers = {name: peer for name, peer in PEERS.items() if name in slow or name not in SLOW}
         return [
             _contender("GraphACV", tables, truths, _ours),
             _contender("GraphACV, normal scores", tables, truths, _with_normal_scores),
-            *(_contender(name, tables, truths, peer) for name, peer in fast.items()),
+            *(_contender(name, tables, truths, peer) for name, peer in peers.items()),
         ]
 
     return Case("Other families", f"{kind}, n = {n}, p = {p}, {n_seeds} seeds", build, long=True)
@@ -145,7 +139,7 @@ def _with_normal_scores(X: np.ndarray) -> np.ndarray:
 _RECOVERED = ("chain", "grid", "hub", "band")
 
 
-def _recovery_case(kind: str, n: int, n_seeds: int) -> Case:
+def _recovery_case(kind: str, n: int, n_seeds: int, *, long: bool = False) -> Case:
     def build() -> list[Contender]:
         made = [
             make_gaussian_graph(n, 64, graph=kind, random_sign=kind != "band", random_state=seed)
@@ -169,7 +163,7 @@ def _recovery_case(kind: str, n: int, n_seeds: int) -> Case:
     size = (
         f"{kind}, p = 64, n = {n}, {n_seeds} seeds; error is the share of graphs not exactly right"
     )
-    return Case("Exact recovery", size, build)
+    return Case("Exact recovery", size, build, long=long)
 
 
 def _independent(n: int, seed: int) -> np.ndarray:
@@ -228,10 +222,10 @@ def _with_counts(X: np.ndarray) -> np.ndarray:
     return graph_with_counts(X)
 
 
-def _ising_case(n_seeds: int) -> Case:
+def _ising_case(n_seeds: int, p: int) -> Case:
     def build() -> list[Contender]:
         made = [
-            make_ising(1000, 100, graph=kind, random_state=seed)[:2]
+            make_ising(1000, p, graph=kind, random_state=seed)[:2]
             for kind in ("erdos_renyi", "grid")
             for seed in range(n_seeds)
         ]
@@ -243,7 +237,7 @@ def _ising_case(n_seeds: int) -> Case:
             ),
         ]  # fmt: skip
 
-    return Case("Ising model", f"n = 1000, p = 100, two kinds of graphs, {n_seeds} seeds", build)
+    return Case("Ising model", f"n = 1000, p = {p}, two kinds of graphs, {n_seeds} seeds", build)
 
 
 def _other_families_case(n_seeds: int) -> Case:

@@ -9,6 +9,7 @@ from scipy import special, stats
 from skfrontier.algos._validation import as_numbers, check_count, check_finite
 from skfrontier.algos.graphs.structure.families import BINARY, GAUSSIAN, POISSON, response
 
+_LARGEST = 1e150  # magnitude; its square can still be summed
 _WIDE = 5000  # columns from which single precision halves the largest array
 
 
@@ -69,10 +70,9 @@ def standardised_columns(X: np.ndarray, families: np.ndarray, *, normal_scores: 
         if normal_scores and families[j] == GAUSSIAN:
             column = to_normal_scores(column)
         feature = regressor(column, y, families[j])
-        location[j] = feature.mean()
+        location[j], spread = moments(feature, f"column {j} of X")
         feature = feature - location[j]
-        spread = np.sqrt(np.mean(feature**2))
-        constant[j] = spread <= 1e-13 * max(abs(location[j]), np.finfo(np.float64).tiny)
+        constant[j] = spread == 0.0
         if constant[j]:
             features[j] = 0.0
         else:
@@ -83,6 +83,28 @@ def standardised_columns(X: np.ndarray, families: np.ndarray, *, normal_scores: 
     gram = features @ features.T
     gram /= n
     return Columns(features, responses, gram, families, location, scale, constant)
+
+
+def moments(column: np.ndarray, name: str) -> tuple[float, float]:
+    """Mean and standard deviation, which is 0 where the values differ by rounding alone.
+
+    Raises
+    ------
+    ValueError
+        If squares of the values would overflow, or those of their deviations vanish.
+    """
+    largest = float(np.abs(column).max())
+    if largest < _LARGEST:
+        mean = float(column.mean())
+        deviation = float(np.abs(column - mean).max())
+        if deviation <= 1e-13 * largest:
+            return mean, 0.0
+        if deviation > 1.0 / _LARGEST:
+            return mean, float(np.sqrt(np.mean((column - mean) ** 2)))
+    raise ValueError(
+        f"{name} must have values whose squares are floating-point numbers; they reach {largest:g}. "
+        "Rescale it."
+    )
 
 
 def regressor(column: np.ndarray, y: np.ndarray, family: int) -> np.ndarray:

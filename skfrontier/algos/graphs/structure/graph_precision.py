@@ -61,8 +61,7 @@ def precision_on_graph(
     blocks, order = [sparse.csr_array(fit.precision) for fit in found], list(done)
     if rest:
         others = np.concatenate(rest)
-        coefficients = sparse.csr_array(fits.coefficients[others][:, others])
-        blocks.append(nodewise_precision(coefficients, fits.variances[others]))
+        blocks.append(_nodewise(columns, fits, others))
         order.append(others)
     covariance = None
     if not rest:
@@ -70,6 +69,21 @@ def precision_on_graph(
     return GraphPrecision(
         _assembled(blocks, order), covariance, any(fit.gap > _TOL for fit in found)
     )
+
+
+def _nodewise(columns: Columns, fits: Regressions, members: np.ndarray) -> sparse.csr_array:
+    """Put together between columns of variance 1, so that a shift of the diagonal means the same to all."""
+    scale = _scale(columns, members)
+    to_unit, back = sparse.diags_array(1.0 / scale), sparse.diags_array(scale)
+    coefficients = to_unit @ fits.coefficients[members][:, members] @ back
+    theta = nodewise_precision(sparse.csr_array(coefficients), fits.variances[members] / scale**2)
+    theta = theta.tocoo()
+    theta.data /= scale[theta.row] * scale[theta.col]
+    return sparse.csr_array(theta)
+
+
+def _scale(columns: Columns, members: np.ndarray) -> np.ndarray:
+    return np.where(columns.constant, np.sqrt(VARIANCE_FLOOR), columns.scale)[members]
 
 
 def _wants_likelihood(
@@ -85,7 +99,7 @@ def _maximum_likelihood(
     columns: Columns, graph: sparse.csr_array, members: np.ndarray
 ) -> ConstrainedPrecision | None:
     """Fit of one component, or None where there is none."""
-    scale = np.where(columns.constant, np.sqrt(VARIANCE_FLOOR), columns.scale)[members]
+    scale = _scale(columns, members)
     if members.size == 1:
         variance = np.array([[scale[0] ** 2]])
         return ConstrainedPrecision(1.0 / variance, variance, 0, 0.0)

@@ -19,8 +19,9 @@ from skfrontier.algos.graphs.structure.families import BINARY, GAUSSIAN
 
 _MAX_ITERATIONS = 30
 _MAX_STEP = 4.0  # in the largest coefficient
-_MAX_ETA = 30.0
-_SEPARATED = 12.0  # standardised coefficient that only separation explains
+_MAX_ETA = 30.0  # logit at which a probability is 0 or 1
+_MAX_LOG_RATE = 300.0
+_CERTAIN = 5e-5  # variance of a response that only separation predicts
 _FLOOR = 1e-12  # of RSS/n
 _ROUNDING = 1e-10  # RSS/n below which the residuals are rounding
 
@@ -89,9 +90,8 @@ def _glm_terms(features, y, family, support, size, work):
     correction = n / (n - 1.0)
     intercept = _whitened(A, H, e, 0, 1)
     trace = correction * _whitened(A, H, e, 1, size + 1)
-    for a in range(1, size + 1):
-        if abs(theta[a]) > _SEPARATED:  # residuals vanish, and say nothing about the next sample
-            trace = max(trace, float(size))
+    if _least(work[2][2], n) < _CERTAIN:  # residuals vanish, and say nothing about the next sample
+        trace = max(trace, float(size))
     return 2.0 * nll, trace, correction * intercept
 
 
@@ -113,6 +113,14 @@ def _whitened(A, L, weights, start, size):
             A[a, i] *= scale
         total += _weighted_dot(A[a], weights, A[a])
     return total
+
+
+@inner
+def _least(values, size):
+    least = np.inf
+    for i in range(size):
+        least = min(least, values[i])
+    return least
 
 
 @inner
@@ -169,8 +177,9 @@ def _loss(A, y, family, size, theta, e, w):
         for i in range(n):
             w[i] += weight * A[a, i]
     total = 0.0
+    bound = _MAX_ETA if family == BINARY else _MAX_LOG_RATE
     for i in range(n):
-        eta = min(max(w[i], -_MAX_ETA), _MAX_ETA)
+        eta = min(max(w[i], -bound), bound)
         if family == BINARY:
             decay = np.exp(-abs(eta))
             total += np.log1p(decay) + max(eta, 0.0) - y[i] * eta

@@ -7,6 +7,7 @@ import numpy as np
 from scipy import special, stats
 
 from skfrontier.algos._validation import as_numbers, check_choice, check_count, check_finite
+from skfrontier.algos.graphs.structure.families import GAUSSIAN, family_codes
 from skfrontier.algos.graphs.structure.symmetrise import RULES
 
 _ACCEPTED = "'auto', 'bic', 'ebic', 'strict', a fraction in (0, 1] as a float, or a number of rows as an int"
@@ -94,7 +95,7 @@ def expected_false_edges(
 
 def _false_edges(kappa: np.ndarray, n: int, p: int, family: Any, rule: str) -> np.ndarray:
     chances = p * (p - 1) / 2 * (2 if rule == "or" else 1)
-    if isinstance(family, str) and family == "gaussian":
+    if np.all(family_codes(family, p) == GAUSSIAN):
         r2 = -np.expm1(-kappa / n)
         with np.errstate(divide="ignore"):
             t = np.sqrt(r2 * (n - 3) / (1 - r2))

@@ -17,6 +17,7 @@ from skfrontier.algos._validation import (
 )
 from skfrontier.algos.graphs.structure.elimination import check_support
 from skfrontier.algos.graphs.structure.families import BINARY, GAUSSIAN, family_codes, response
+from skfrontier.algos.graphs.structure.gram import moments
 from skfrontier.algos.graphs.structure.terms import fit_support
 
 _ONE_FAMILY = ("gaussian", "ising", "binary", "poisson")
@@ -233,10 +234,11 @@ def _held_out_loss(
     held_out, truth = X[validation] - center, y[validation]
     if code == GAUSSIAN:
         mean = target.mean()
-        (deviance, _, _), b = fit_support(A, target - mean, code, everything)
+        unit = target.std() or 1.0
+        (deviance, _, _), b = fit_support(A, (target - mean) / unit, code, everything)
         variance = np.exp(deviance / len(training))
-        squares = (truth - mean - held_out @ b) ** 2
-        return float(0.5 * np.log(variance) + 0.5 * squares.mean() / variance)
+        squares = ((truth - mean) / unit - held_out @ b) ** 2
+        return float(np.log(unit) + 0.5 * np.log(variance) + 0.5 * squares.mean() / variance)
     if target.min() == target.max():
         return np.inf  # one class, or no counts: no fit exists
     _, theta = fit_support(A, target, code, everything)
@@ -246,11 +248,16 @@ def _held_out_loss(
 
 
 def _terms(X: np.ndarray, y: np.ndarray, support: np.ndarray, code: int) -> AcvTerms:
-    centred = X[:, support] - X[:, support].mean(axis=0)
-    spread = centred.std(axis=0)
-    features = np.ascontiguousarray((centred / np.where(spread > 0, spread, 1.0)).T)
-    target = y - y.mean() if code == GAUSSIAN else y
-    return AcvTerms(*map(float, fit_support(features, target, code, np.arange(support.size))[0]))
+    features = np.zeros((support.size, len(y)))
+    for row, column in zip(features, support, strict=True):
+        mean, spread = moments(X[:, column], f"column {column} of X")
+        if spread > 0:
+            row[:] = (X[:, column] - mean) / spread
+    # without a unit small residuals would pass for rounding
+    mean, unit = moments(y, "y") if code == GAUSSIAN else (0.0, 1.0)
+    fit, _ = fit_support(features, (y - mean) / (unit or 1.0), code, np.arange(support.size))
+    deviance, trace, rest = map(float, fit)
+    return AcvTerms(deviance + 2 * len(y) * float(np.log(unit or 1.0)), trace, rest)
 
 
 def _read(

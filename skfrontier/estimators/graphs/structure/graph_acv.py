@@ -1,5 +1,6 @@
 """Sparse graphical models without a tuning parameter."""
 
+import copy
 import warnings
 from typing import Any, NamedTuple
 
@@ -264,7 +265,7 @@ class GraphACV(BaseEstimator):
         paths = search_all_nodes(columns, plan, n_jobs=self.n_jobs, verbose=self.verbose)
         directed = paths.directed_scores()
         scores = edge_score_matrix(directed, self.rule)
-        kappa = self._kappa(edges_at_least(scores, KAPPA_FLOOR)[1], self.n_train, n, p)
+        kappa = _chosen_kappa(scores, self.n_train, n, self.family, self.rule)
         edges, edge_scores = edges_at_least(scores, kappa)
         graph = _adjacency(edges, p)
         fits = regress_on_neighbours(columns, graph)
@@ -272,7 +273,7 @@ class GraphACV(BaseEstimator):
 
         # nothing can fail from here on
         validate_data(self, X, skip_check_array=True)
-        self._n_samples, self._family, self._rule = n, self.family, self.rule
+        self._n_samples, self._family, self._rule = n, copy.copy(self.family), self.rule
         self._fits, self._families = fits, families
         self._reference = np.sort(table, axis=0) if npn else None
         self.directed_scores_ = directed
@@ -311,7 +312,7 @@ class GraphACV(BaseEstimator):
         check_is_fitted(self)
         n, p = self._n_samples, self.n_features_in_
         check_n_train(n_train, n, p)
-        kappa = self._kappa(edges_at_least(self.score_matrix_, KAPPA_FLOOR)[1], n_train, n, p)
+        kappa = _chosen_kappa(self.score_matrix_, n_train, n, self._family, self._rule)
         return self._output(_adjacency(edges_at_least(self.score_matrix_, kappa)[0], p))
 
     def edge_path(self):
@@ -395,11 +396,6 @@ class GraphACV(BaseEstimator):
             check_choice(self.precision, "precision", ("auto", "mle", "nodewise"))
         return family_codes(self.family, p)
 
-    def _kappa(self, scores: np.ndarray, n_train: Any, n: int, p: int) -> float:
-        if isinstance(n_train, str) and n_train == "auto":
-            return select_kappa(scores, n, p, family=self.family, rule=self.rule)
-        return kappa_of(n_train, n, p)
-
     def _expected_false(self, kappa: Any) -> np.ndarray:
         return expected_false_edges(
             kappa, self._n_samples, self.n_features_in_, family=self._family, rule=self._rule
@@ -478,6 +474,16 @@ class GraphACV(BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+
+def _chosen_kappa(
+    scores: sparse.csr_array, n_train: Any, n_samples: int, family: Any, rule: str
+) -> float:
+    p = scores.shape[0]
+    if isinstance(n_train, str) and n_train == "auto":
+        found = edges_at_least(scores, KAPPA_FLOOR)[1]
+        return select_kappa(found, n_samples, p, family=family, rule=rule)
+    return kappa_of(n_train, n_samples, p)
 
 
 def _adjacency(edges: np.ndarray, p: int) -> sparse.csr_array:
