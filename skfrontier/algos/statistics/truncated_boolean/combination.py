@@ -233,7 +233,7 @@ def mean_covariance(X: Any, weights: np.ndarray | None) -> tuple[float, np.ndarr
     n = X.shape[1]
     total, ones, products = 0.0, np.zeros(n), np.zeros((n, n))
     # A chunk has less than 2^24 rows: counts of bits are exact in single precision.
-    precision = np.float32 if weights is None else np.float64
+    precision: Any = np.float32 if weights is None else np.float64
     for rows, chunk in dense_chunks(X, 16 * n):
         part = chunk.astype(precision)
         weighted = part if weights is None else part * weights[rows, None]
