@@ -60,3 +60,10 @@ def test_report_survives_json(small_case, tmp_path):
 def test_topic_lists_cases_and_its_headline(topic, quick):
     module = importlib.import_module(topic_modules()[topic])
     assert module.HEADLINE[0] in {case.name for case in module.cases(quick)}
+
+
+def test_gpu_table_runs_on_the_cpu_at_reduced_size(torch):
+    gpu = importlib.import_module("benchmarks.gpu")
+    rows = list(gpu.measure("cpu", quick=True))
+    assert {topic for topic, _ in rows} == set(gpu.topics())
+    assert all(row.seconds > 0 for _, row in rows)

@@ -1,6 +1,7 @@
 """The house around the topics: import directions and weight, caching, public names, README."""
 
 import importlib
+import importlib.util
 import inspect
 import os
 import re
@@ -14,7 +15,9 @@ import skfrontier
 from skfrontier.algos._numba import inner, njit
 
 ROOT = Path(__file__).parents[1]
-LAYERS = ("skfrontier.algos", "skfrontier.estimators", "skfrontier.datasets")
+LAYERS = ["skfrontier.algos", "skfrontier.estimators", "skfrontier.datasets"]
+if importlib.util.find_spec("torch"):
+    LAYERS.append("skfrontier.nn")
 PUBLIC = [
     (layer, name) for layer in LAYERS for name in importlib.import_module(layer).__all__
 ]  # fmt: skip

@@ -14,20 +14,11 @@ EUCLIDEAN = Metric(2.0, 1.0, angular=False)
 ANGULAR = Metric(2.0, 1.0, angular=True)
 
 
-def devices():
-    try:
-        import torch
-    except ImportError:
-        return []
-    return ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
-
-
 def assert_same(found, expected):
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
 
 
-@pytest.mark.parametrize("device", devices())
 @pytest.mark.parametrize("metric", [EUCLIDEAN, ANGULAR], ids=["euclidean", "angular"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_B", [1, KEPT, KEPT + 1, 3000])
@@ -43,7 +34,6 @@ def test_equals_the_numpy_search(device, metric, dtype, n_B):
     assert search.query(A[:0])[0].shape == (0,)
 
 
-@pytest.mark.parametrize("device", devices())
 def test_ties_and_near_duplicates(device):
     rng = np.random.default_rng(1)
     A, B = rng.integers(0, 3, (2, 800, 3)).astype(np.float32)
@@ -53,7 +43,6 @@ def test_ties_and_near_duplicates(device):
     assert_same(TorchBruteSearch(B, EUCLIDEAN, device).query(A), BruteSearch(B, EUCLIDEAN).query(A))
 
 
-@pytest.mark.parametrize("device", devices())
 def test_blocks_of_references(device, monkeypatch):
     monkeypatch.setattr(TorchBruteSearch, "_device_entries", lambda self, torch: 1)
     rng = np.random.default_rng(2)
@@ -61,7 +50,7 @@ def test_blocks_of_references(device, monkeypatch):
     assert_same(TorchBruteSearch(B, EUCLIDEAN, device).query(A), BruteSearch(B, EUCLIDEAN).query(A))
 
 
-@pytest.mark.skipif(not devices(), reason="PyTorch is not installed")
+@pytest.mark.usefixtures("torch")
 def test_refused_metric():
     with pytest.raises(ValueError, match="p=1"):
         TorchBruteSearch(np.ones((2, 2)), Metric(1.0, 1.0, angular=False))

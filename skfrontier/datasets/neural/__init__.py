@@ -1,0 +1,1 @@
+"""Data for operations on neural networks."""

@@ -1,0 +1,1 @@
+"""Data for solvers and optimizers."""

@@ -1,0 +1,1 @@
+"""Estimators that are fitted by solvers of their own."""
