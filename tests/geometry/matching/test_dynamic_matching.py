@@ -206,7 +206,7 @@ def test_empty_sides():
 
 
 def test_automatic_choice(monkeypatch):
-    module = "skfrontier.estimators.geometry.matching.dynamic_matching"
+    module = "skfrontier.estimators.geometry.matching.engines"
     monkeypatch.setattr(f"{module}._EXACT_UP_TO", 20)
     rng = np.random.default_rng(0)
 

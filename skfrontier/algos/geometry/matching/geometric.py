@@ -1,6 +1,8 @@
 """Matching of many points in few dimensions: a floor with a proven bound, chains that improve on it."""
 
+import contextlib
 import copy
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -149,7 +151,8 @@ class GeometricMatching:
         """New shift of the grid, chains from every point, and lists grown by auction."""
         self._build()
         if self.n_candidates and 0 < self.n(0) * self.n(1) <= _AUCTION and self.n(0) <= self.n(1):
-            self._improve_by_auction()
+            with self._remaking():
+                self._improve_by_auction()
 
     # What is known.
 
@@ -187,7 +190,8 @@ class GeometricMatching:
         if self._compared:
             return
         if self._live_cost() > self.floor_cost():
-            self._start_from_floor()
+            with self._remaking():
+                self._start_from_floor()
         self._compared = True
 
     def floor_cost(self) -> float:
@@ -308,8 +312,22 @@ class GeometricMatching:
 
     # Building.
 
+    @contextlib.contextmanager
+    def _remaking(self) -> Iterator[None]:
+        """Whatever interrupts the block, the next flush builds everything anew."""
+        self._built, self._dirty = False, True
+        yield
+        self._built, self._dirty = True, False
+
     def _build(self) -> None:
-        self._built = False
+        with self._remaking():
+            self._make_floor()
+            if self.n_candidates:
+                self._plant_trees()
+                self._start_from_floor()
+            self._n_changes = 0
+
+    def _make_floor(self) -> None:
         self._capacity = 2 * max(8, *(side.n_slots for side in self.sides))
         self._n_built = max(self.n(0), self.n(1))
         self._set_cube()
@@ -318,11 +336,6 @@ class GeometricMatching:
             slots = self.sides[side].live
             places = self._coordinates(self.sides[side].points[:, slots].T)
             floor_fill(self.floor, 2 * slots + side, places, self.bits)
-        if self.n_candidates:
-            self._plant_trees()
-            self._start_from_floor()
-        self._n_changes = 0
-        self._built, self._dirty = True, False
 
     def _plant_trees(self) -> None:
         d = self.sides[0].points.shape[0]

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from skfrontier.algos._interrupts import undivided
 from skfrontier.algos.geometry.matching.arcs import (
     DEAD,
     HUB,
@@ -110,7 +111,8 @@ class HubMatching:
         if self._outdated or self._n_changes > self._allowed_changes:
             self.rebuild()
             return
-        self._orient()
+        with undivided():
+            self._orient()
         role, link = self.role[: self.n_nodes], self.link[: self.n_nodes]
         for b in np.flatnonzero((role == SINK) & np.isnan(self.pi[: self.n_nodes])).tolist():
             self.pi[b] = sink_price(b, *self._arcs(), role, self.pi, link)

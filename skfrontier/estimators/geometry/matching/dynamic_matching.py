@@ -1,7 +1,7 @@
 """The estimator: minimum-cost matching of two point sets that change."""
 
+import contextlib
 import logging
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -9,21 +9,23 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from skfrontier.algos._validation import (
-    check_choice,
-    check_count,
-    check_flag,
-    check_generator,
-    check_interval,
-    check_n_jobs,
-)
+from skfrontier.algos._interrupts import undivided
+from skfrontier.algos._validation import check_count, check_flag, check_generator, check_interval
 from skfrontier.algos.geometry.matching.certificate import MatchingResult, relative_gap
 from skfrontier.algos.geometry.matching.exact import DualMatching
 from skfrontier.algos.geometry.matching.geometric import GeometricMatching
 from skfrontier.algos.geometry.matching.hub_flow import HubMatching
-from skfrontier.algos.geometry.matching.line import LineMatching
 from skfrontier.algos.geometry.matching.matrix_cache import CachedMatching
+from skfrontier.estimators.geometry.matching.changes import Change, checked_change
+from skfrontier.estimators.geometry.matching.engines import chosen_method, new_engine
 from skfrontier.estimators.geometry.matching.live_ids import LiveIds, as_array
+from skfrontier.estimators.geometry.matching.parameters import (
+    check_frozen,
+    check_parameters,
+    checked_certify,
+    checked_side,
+    frozen_parameters,
+)
 from skfrontier.estimators.geometry.matching.point_kinds import (
     IndexPoints,
     ObjectPoints,
@@ -31,10 +33,7 @@ from skfrontier.estimators.geometry.matching.point_kinds import (
     point_kind,
 )
 
-_METHODS = ("auto", "exact", "anytime", "metric", "geometric")
-_EXACT_UP_TO = 5000
 _TRANSFORMS = 4e7  # pairs up to which 'auto' computes two c-transforms
-_CHANGEABLE = {"certify", "lazy", "n_jobs", "verbose"}
 _log = logging.getLogger(__name__)
 
 
@@ -210,8 +209,8 @@ class DynamicMatching(BaseEstimator):
         """
         fresh = _blank(self)
         fresh._begin()
-        fresh._apply({0: A, 1: B}, {0: ids_a, 1: ids_b}, {})
-        fresh._flush()
+        change = checked_change(fresh._kind, fresh._ids, {0: A, 1: B}, {0: ids_a, 1: ids_b}, {})
+        fresh._make(change, flush=True)
         fresh._keep_in(self)
         return self
 
@@ -232,7 +231,7 @@ class DynamicMatching(BaseEstimator):
         ndarray of shape (n_new,)
             The ids.
         """
-        side = _side(side)
+        side = checked_side(side)
         return self._change({side: points}, {side: ids}, {}, flush=not self._lazy())[side]
 
     def delete(self, side, ids) -> Self:
@@ -249,7 +248,7 @@ class DynamicMatching(BaseEstimator):
         -------
         self : DynamicMatching
         """
-        self._change({}, {}, {_side(side): ids}, flush=not self._lazy())
+        self._change({}, {}, {checked_side(side): ids}, flush=not self._lazy())
         return self
 
     def update(
@@ -431,7 +430,7 @@ class DynamicMatching(BaseEstimator):
             int64 where all ids are integers, else objects.
         """
         check_is_fitted(self)
-        return as_array(list(self._ids[_side(side)].slot_of))
+        return as_array(list(self._ids[checked_side(side)].slot_of))
 
     def points(self, side):
         """Points of a side, in the order of `ids`.
@@ -446,7 +445,7 @@ class DynamicMatching(BaseEstimator):
         float64 array of shape (n, n_features), int64 indices of shape (n,), or list of objects
         """
         check_is_fitted(self)
-        side = _side(side)
+        side = checked_side(side)
         slots = np.array(list(self._ids[side].slot_of.values()), dtype=np.int64)
         return self._kind.given(self._stored(side)[slots])
 
@@ -466,7 +465,7 @@ class DynamicMatching(BaseEstimator):
             Ids of the partners; -1, or None among ids that are no integers, where a point is free.
         """
         self._flush()
-        side = _side(side)
+        side = checked_side(side)
         slots = self._ids[side].slots(self._ids[side].checked_known(ids, "ids"))
         pairs = self._pairs()
         partner_of = dict(zip(pairs[side].tolist(), pairs[1 - side].tolist(), strict=True))
@@ -564,139 +563,70 @@ class DynamicMatching(BaseEstimator):
     def _begin(self) -> None:
         """Check the parameters and start with two empty sides."""
         kind = point_kind(self.metric, self.metric_params, self.p)
-        self._check_parameters(kind)
+        check_parameters(self, kind)
         self._kind = kind
         self._rng = check_generator(self.random_state)
         self._ids = (LiveIds(), LiveIds())
-        self._frozen = {
-            name: value for name, value in self.get_params().items() if name not in _CHANGEABLE
-        }
+        self._frozen = frozen_parameters(self)
         self._answers = {}
-        self._dirty = True
         self._decided_for = 0
         if not isinstance(kind, VectorPoints) or isinstance(kind, IndexPoints):
             self._start_engine(1)
 
-    def _check_parameters(self, kind) -> None:
-        method = check_choice(self.method, "method", _METHODS)
-        check_count(self.stretch, "stretch")
-        if self.grid_ratio not in (2, 4, 8, 16) or not isinstance(self.grid_ratio, Integral):
-            raise ValueError(f"grid_ratio must be 2, 4, 8 or 16, got {self.grid_ratio!r}.")
-        if self.n_levels is not None:
-            check_count(self.n_levels, "n_levels")
-        check_count(self.n_candidates, "n_candidates", 0, 10_000)
-        check_count(self.chain_depth, "chain_depth", 1, 1_000_000)
-        check_count(self.max_chains, "max_chains", 0)
-        check_count(self.max_scans, "max_scans")
-        check_choice(self.search, "search", ("auto", "dense"))
-        check_flag(self.lazy, "lazy")
-        check_n_jobs(self.n_jobs)
-        _checked_certify(self.certify)
-        if method == "geometric":
-            if self.p != 1:
-                raise ValueError(f"method 'geometric' needs p=1, got p={self.p!r}.")
-            if not isinstance(kind, VectorPoints) or isinstance(kind, IndexPoints):
-                raise ValueError("method 'geometric' needs points in R^d and a norm as the metric.")
-        if method in ("metric", "geometric") and self.metric == "sqeuclidean":
-            raise ValueError(
-                f"method {method!r} needs a metric; 'sqeuclidean' is none. Use metric='euclidean' with p=2 "
-                "for 'metric', or method 'exact' or 'anytime'."
-            )
-
     def _start_engine(self, n_features: int) -> None:
         self.n_features_in_ = self._kind.n_features = n_features
-        self.method_ = self._chosen(0)
-        self._engine = self._new_engine()
+        self._choose(0)
 
-    def _chosen(self, n: int) -> str:
-        """The method for ``n`` points on the larger side."""
-        if self.method != "auto":
-            return self.method
-        vectors = isinstance(self._kind, VectorPoints) and not isinstance(self._kind, IndexPoints)
-        if not vectors:
-            return "metric" if isinstance(self._kind, ObjectPoints) or n > _EXACT_UP_TO else "exact"
-        if n <= _EXACT_UP_TO or self.n_features_in_ == 1 or self.metric == "sqeuclidean":
-            return "exact"
-        return "geometric" if self.p == 1 and self.n_features_in_ <= 4 else "metric"
-
-    def _new_engine(self):
-        kind, d, rng = self._kind, self.n_features_in_, self._rng
-        if self.method_ in ("exact", "anytime"):
-            limit = int(self.max_scans) if self.method_ == "anytime" else None
-            if isinstance(kind, ObjectPoints):
-                return CachedMatching(kind.rows, kind.cost.power, limit)
-            on_a_line = self.method == "auto" and d == 1 and not isinstance(kind, IndexPoints)
-            return (LineMatching if on_a_line else DualMatching)(kind.cost, d, limit)
-        if self.method_ == "metric":
-            return HubMatching(kind.rows, d, kind.cost.power, int(self.stretch), rng)
-        return GeometricMatching(
-            kind.cost,
-            d,
-            ratio=int(self.grid_ratio),
-            n_levels=None if self.n_levels is None else int(self.n_levels),
-            bounds=_checked_bounds(self.bounds, d),
-            n_candidates=int(self.n_candidates),
-            depth=int(self.chain_depth),
-            max_chains=int(self.max_chains),
-            rng=rng,
-        )
+    def _choose(self, n: int) -> None:
+        self.method_ = chosen_method(self, self._kind, self.n_features_in_, n)
+        self._engine = new_engine(self, self._kind, self.method_, self.n_features_in_, self._rng)
 
     def _lazy(self) -> bool:
         return check_flag(self.lazy, "lazy")
 
     def _change(self, points: dict, ids: dict, gone: dict, *, flush: bool) -> dict:
+        """Make a change, or raise and leave everything as it was."""
         if not hasattr(self, "_ids"):
             if gone:
                 raise NotFittedError("nothing has been inserted yet, so nothing can be deleted.")
             fresh = _blank(self)
             fresh._begin()
-            new = fresh._apply(points, ids, gone)
-            if flush and fresh.__sklearn_is_fitted__():
-                fresh._flush()
+            new = fresh._make(checked_change(fresh._kind, fresh._ids, points, ids, {}), flush)
             fresh._keep_in(self)
             return new
-        self._check_frozen()
-        saved = self._saved() if flush else None
+        check_frozen(self, self._frozen)
+        change = checked_change(self._kind, self._ids, points, ids, gone)
+        saved = self._saved(flush)
         try:
-            new = self._apply(points, ids, gone)
-            if flush and self.__sklearn_is_fitted__():
-                self._flush()
+            with self._interrupts_wait():
+                return self._make(change, flush)
         except BaseException:
             if saved is not None:
                 self.__dict__.update(saved)
             raise
-        return new
 
-    def _saved(self) -> dict | None:
-        """What a failed update restores; the large graphs change only after everything is checked."""
-        if not hasattr(self, "_engine"):
+    def _saved(self, flush: bool) -> dict | None:
+        """What a failed change restores: with a user's metric any can fail."""
+        objects = isinstance(self._kind, ObjectPoints)
+        if not hasattr(self, "_engine") or not (
+            objects or (flush and isinstance(self._engine, DualMatching))
+        ):
             return None
-        if not isinstance(self._engine, DualMatching) and not isinstance(self._kind, ObjectPoints):
-            return None
-        ids = tuple(_copied_ids(side) for side in self._ids)
+        ids = tuple(side.copy() for side in self._ids)
         return {**self.__dict__, "_engine": self._engine.snapshot(), "_ids": ids}
 
-    def _apply(self, points: dict, ids: dict, gone: dict) -> dict:
-        """Check everything, then change."""
-        leaving = {s: self._ids[s].checked_known(gone[s], f"delete_{'ab'[s]}") for s in gone}
-        checked = {s: self._kind.checked(new, "AB"[s]) for s, new in points.items()}
-        if isinstance(self._kind, VectorPoints):
-            widths = {rows.shape[1] for rows in checked.values()}
-            if len(widths) > 1:
-                raise ValueError(
-                    f"A and B must have the same number of features, got {sorted(widths)}."
-                )
-        names = {
-            s: self._ids[s].checked_new(ids.get(s), len(new), leaving.get(s, ()), f"ids_{'ab'[s]}")
-            for s, new in checked.items()
-        }
-        for s in range(2):
-            if s not in checked and ids.get(s) is not None and len(ids[s]):
-                raise ValueError(f"ids_{'ab'[s]} are given, but no points for them.")
-        if not hasattr(self, "_engine") and checked:
-            self._start_engine(next(iter(checked.values())).shape[1])
-        stored = {s: self._kind.stored(new) for s, new in checked.items()}
-        self._switch_if_grown(stored, leaving)
+    def _interrupts_wait(self) -> contextlib.AbstractContextManager:
+        """For changes that are not restored; a user's metric may take long, and can be interrupted."""
+        if isinstance(self._kind, ObjectPoints):
+            return contextlib.nullcontext()
+        return undivided()
+
+    def _make(self, change: Change, flush: bool) -> dict[int, np.ndarray]:
+        """Make a change that has been checked."""
+        if not hasattr(self, "_engine") and change.points:
+            self._start_engine(next(iter(change.points.values())).shape[1])
+        stored = {s: self._kind.stored(new) for s, new in change.points.items()}
+        self._switch_if_grown(stored, change.leaving)
         slots: dict[int, np.ndarray] = {}
         try:
             for s, rows in stored.items():
@@ -705,13 +635,15 @@ class DynamicMatching(BaseEstimator):
             for s, done in slots.items():
                 self._engine.delete(s, done)
             raise
-        for s, old in leaving.items():
+        for s, old in change.leaving.items():
             self._engine.delete(s, self._ids[s].slots(old))
             self._ids[s].remove(old)
         for s, fresh in slots.items():
-            self._ids[s].add(names[s], fresh)
-        self._dirty, self._answers = True, {}
-        return {s: as_array(new) for s, new in names.items()}
+            self._ids[s].add(change.names[s], fresh)
+        self._answers = {}
+        if flush and self.__sklearn_is_fitted__():
+            self._flush()
+        return {s: as_array(new) for s, new in change.names.items()}
 
     def _switch_if_grown(self, stored: dict, leaving: dict) -> None:
         """Choose the method again each time the larger side has doubled."""
@@ -721,14 +653,13 @@ class DynamicMatching(BaseEstimator):
         if self.method != "auto" or max(sizes) <= 2 * self._decided_for:
             return
         self._decided_for = max(sizes)
-        chosen = self._chosen(max(sizes))
+        chosen = chosen_method(self, self._kind, self.n_features_in_, max(sizes))
         if chosen == self.method_:
             return
         if self.verbose:
             _log.warning("DynamicMatching goes on with the method %r.", chosen)
         old = [self._stored(s)[list(self._ids[s].slot_of.values())] for s in range(2)]
-        self.method_ = chosen
-        self._engine = self._new_engine()
+        self._choose(max(sizes))
         for s in range(2):
             if len(old[s]):
                 names = list(self._ids[s].slot_of)
@@ -736,21 +667,11 @@ class DynamicMatching(BaseEstimator):
 
     def _flush(self) -> None:
         self._ready()
-        if self._dirty:
-            self._engine.flush()
-            self._dirty = False
+        self._engine.flush()
 
     def _ready(self) -> None:
         check_is_fitted(self)
-        self._check_frozen()
-
-    def _check_frozen(self) -> None:
-        for name, value in self._frozen.items():
-            present = getattr(self, name)
-            if present is not value and not _same(present, value):
-                raise ValueError(
-                    f"{name} was changed to {present!r} after the fit with {value!r}; fit again."
-                )
+        check_frozen(self, self._frozen)
 
     def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
         if "pairs" not in self._answers:
@@ -763,7 +684,7 @@ class DynamicMatching(BaseEstimator):
         return self._answers["cost"]
 
     def _bound(self, certify) -> float:
-        mode = _checked_certify(certify)
+        mode = checked_certify(certify)
         if mode is False:
             return 0.0
         if mode not in self._answers:
@@ -801,48 +722,6 @@ class DynamicMatching(BaseEstimator):
 def _blank(model: DynamicMatching) -> DynamicMatching:
     """The same parameters, the very objects, without a fit."""
     return type(model)(**model.get_params(deep=False))
-
-
-def _copied_ids(ids: LiveIds) -> LiveIds:
-    twin = LiveIds()
-    twin.slot_of, twin._id_at, twin._next = dict(ids.slot_of), ids._id_at.copy(), ids._next
-    return twin
-
-
-def _side(side: Any) -> int:
-    known = {"a": 0, "b": 1}
-    if isinstance(side, str) and side in known:
-        return known[side]
-    if isinstance(side, Integral) and not isinstance(side, bool | np.bool_) and side in (0, 1):
-        return int(side)
-    raise ValueError(f"side must be 'a', 'b', 0 or 1; got {side!r}.")
-
-
-def _checked_certify(certify: Any) -> Any:
-    if certify is False or (isinstance(certify, str) and certify in ("auto", "dual", "cheap")):
-        return certify
-    raise ValueError(f"certify must be 'auto', 'dual', 'cheap' or False; got {certify!r}.")
-
-
-def _checked_bounds(bounds: Any, d: int) -> tuple[np.ndarray, np.ndarray] | None:
-    if bounds is None:
-        return None
-    try:
-        low, high = (np.broadcast_to(np.asarray(b, dtype=float), (d,)) for b in bounds)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"bounds must be (low, high) of {d} numbers each, got {bounds!r}."
-        ) from None
-    if not (np.isfinite(low).all() and np.isfinite(high).all() and (low < high).all()):
-        raise ValueError(f"bounds must be finite with low < high, got {bounds!r}.")
-    return low, high
-
-
-def _same(present: Any, value: Any) -> bool:
-    try:
-        return bool(present == value)
-    except ValueError:  # arrays
-        return False
 
 
 def _sorted_order(ids: np.ndarray) -> np.ndarray:

@@ -60,6 +60,12 @@ class LiveIds:
         """Ids in slots: int64 where all of them are integers, else objects."""
         return as_array(list(self._id_at[slots]))
 
+    def copy(self) -> "LiveIds":
+        """An independent copy."""
+        twin = LiveIds()
+        twin.slot_of, twin._id_at, twin._next = dict(self.slot_of), self._id_at.copy(), self._next
+        return twin
+
     def __len__(self) -> int:
         return len(self.slot_of)
 
