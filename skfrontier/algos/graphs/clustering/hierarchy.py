@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from skfrontier.algos._interrupts import undivided
 from skfrontier.algos._validation import check_count, check_generator
 from skfrontier.algos.graphs.clustering.adjacency import (
     DEGREE,
@@ -238,9 +239,10 @@ class Hierarchy:
         count = max(self.n_vertices, vertex_count(ids))
         if n_vertices is not None:
             count = max(count, check_count(n_vertices, "n_vertices", 0, MAX_VERTICES))
-        if count > self.n_vertices:
-            self._grow(count - self.n_vertices)
-        self._apply(ids, strengths)
+        with undivided():
+            if count > self.n_vertices:
+                self._grow(count - self.n_vertices)
+            self._apply(ids, strengths)
 
     def delete(self, edges: Any, weights: Any = None) -> None:
         """Take edges away, or weight from them.
@@ -278,14 +280,16 @@ class Hierarchy:
                 if present[first] > 0
                 else f"edges[{first}] = ({u}, {v}) is not in the graph; nothing was changed."
             )
-        self._apply(ids, -strengths)
+        with undivided():
+            self._apply(ids, -strengths)
 
     def add_vertices(self, count: int) -> np.ndarray:
         """Add isolated vertices and return their ids."""
         count = check_count(count, "count", 0, MAX_VERTICES - self.n_vertices)
         first = self.n_vertices
-        if count:
-            self._grow(count)
+        with undivided():
+            if count:
+                self._grow(count)
         return np.arange(first, first + count)
 
     def cluster(self, *, full: bool = False, random_state: Any = None) -> ClusterReport:
@@ -450,21 +454,22 @@ class Hierarchy:
             ids = persistent_ids(labels, previous, volume, k)
         else:
             ids = np.arange(k)
-        self._store(level, A, n_live, labels, found, volume + ridge, ids, rng)
-        if level == 0:
-            self._volume_then = float(volume.sum())
-            self._changed_weight = 0.0
-            self._moves_then = int(self.tally[MOVES])
-            self._votes_then = int(self.tally[VOTES])
-            self._live_then = int(live.sum())
-            self.tally[OPEN_VOLUME] = self._log.mark_voted(dissenting)
-        named = np.where(labels >= 0, ids[labels], -1) if k else labels
-        B = block_weights(A.indptr, A.indices, A.data, named, int(ids.max(initial=-1)) + 1)
-        mean_weight = volume.sum() / max(2 * self.n_edges, 1)
-        affinity = block_log_affinity(np.maximum(B, 0), mean_weight)
-        self._affinity = affinity if k > 1 else np.zeros((0, 0))
-        members = np.bincount(named[live], n_live[live], minlength=len(B)) if k else np.empty(0)
-        self._prior = label_prior(members, mean_weight)
+        with undivided():
+            self._store(level, A, n_live, labels, found, volume + ridge, ids, rng)
+            if level == 0:
+                self._volume_then = float(volume.sum())
+                self._changed_weight = 0.0
+                self._moves_then = int(self.tally[MOVES])
+                self._votes_then = int(self.tally[VOTES])
+                self._live_then = int(live.sum())
+                self.tally[OPEN_VOLUME] = self._log.mark_voted(dissenting)
+            named = np.where(labels >= 0, ids[labels], -1) if k else labels
+            B = block_weights(A.indptr, A.indices, A.data, named, int(ids.max(initial=-1)) + 1)
+            mean_weight = volume.sum() / max(2 * self.n_edges, 1)
+            affinity = block_log_affinity(np.maximum(B, 0), mean_weight)
+            self._affinity = affinity if k > 1 else np.zeros((0, 0))
+            members = np.bincount(named[live], n_live[live], minlength=len(B)) if k else np.empty(0)
+            self._prior = label_prior(members, mean_weight)
         order = np.sort(ids)
         return ClusterReport(
             level=level,

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skfrontier.algos import EdgeList
+from skfrontier.algos._interrupts import undivided
 from skfrontier.algos._validation import check_flag
 from skfrontier.algos.graphs.clustering.graph_input import AdjacencyMatrix
 from skfrontier.estimators.graphs.clustering.base import HierarchyClustering, check_vertices
@@ -229,8 +230,9 @@ class DynamicSpectralClustering(HierarchyClustering):
         hierarchy = self._current()
         pairs, fresh = self._numbered(given, new=True)
         n_vertices = self._least_count(given, n_vertices, fresh)
-        hierarchy.insert(pairs, given.weights, n_vertices=n_vertices)
-        self._commit(fresh)
+        with undivided():
+            hierarchy.insert(pairs, given.weights, n_vertices=n_vertices)
+            self._commit(fresh)
         return self
 
     def delete(self, edges, weights=None) -> Self:
@@ -281,8 +283,9 @@ class DynamicSpectralClustering(HierarchyClustering):
         taken = next((name for name in names if name in self._names), None)
         if taken is not None:
             raise ValueError(f"count has {taken!r}, which is a vertex already.")
-        ids = hierarchy.add_vertices(len(names))
-        self._commit(names)
+        with undivided():
+            ids = hierarchy.add_vertices(len(names))
+            self._commit(names)
         return ids
 
     def query(self, vertices=None, *, full=False) -> np.ndarray:
@@ -345,10 +348,11 @@ class DynamicSpectralClustering(HierarchyClustering):
             given.n_vertices = len(fresh)
         n_vertices = given.n_vertices if n_vertices is None else n_vertices
         EdgeList(pairs, given.weights, n_vertices).matrix()  # raises before anything is kept
-        self._begin()
-        self._keep_names(names)
-        self._hierarchy.insert(pairs, given.weights, n_vertices=n_vertices)
-        self._commit(fresh)
+        with undivided():
+            self._begin()
+            self._keep_names(names)
+            self._hierarchy.insert(pairs, given.weights, n_vertices=n_vertices)
+            self._commit(fresh)
         return self
 
     def _keep_names(self, names: VertexNames | None) -> None:

@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skfrontier.algos._interrupts import undivided
 from skfrontier.algos._validation import check_count, check_flag
 from skfrontier.estimators.graphs.clustering.base import HierarchyClustering, check_vertices
 from skfrontier.estimators.graphs.clustering.points import PointIndex
@@ -199,8 +200,9 @@ class DynamicKNNSpectralClustering(HierarchyClustering):
         X = validate_data(self, X, dtype=self._points.dtype, reset=False)
         points = copy.copy(self._points)
         edges = points.append(X, n_neighbors)
-        hierarchy.insert(edges, n_vertices=len(points))
-        self._points = points
+        with undivided():
+            hierarchy.insert(edges, n_vertices=len(points))
+            self._points = points
         self._cluster()
         return self
 
