@@ -51,6 +51,11 @@ class Cost:
         return self.code, self.q, self.power, self.matrix
 
     @property
+    def norm(self) -> float:
+        """The order of the l_q norm, infinity for the largest coordinate."""
+        return np.inf if self.code == LINF else self.q
+
+    @property
     def distance(self) -> "Cost":
         """The distance itself: the cost with power 1."""
         return replace(self, power=1.0)

@@ -1,18 +1,11 @@
 """Matching of many points in few dimensions: a floor with a proven bound, chains that improve on it."""
 
 import contextlib
-import copy
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
-from skfrontier.algos.geometry.matching.auction import (
-    EPSILONS,
-    auction_rounds,
-    starting_prices,
-)
 from skfrontier.algos.geometry.matching.certificate import dual_value, two_transforms
 from skfrontier.algos.geometry.matching.chains import (
     ABSENT,
@@ -26,21 +19,22 @@ from skfrontier.algos.geometry.matching.chains import (
     queue_around_free,
     run_chains,
 )
-from skfrontier.algos.geometry.matching.costs import LINF, Cost
+from skfrontier.algos.geometry.matching.costs import Cost
 from skfrontier.algos.geometry.matching.grid_floor import (
     floor_clear,
     floor_fill,
     new_floor,
 )
 from skfrontier.algos.geometry.matching.point_tree import PointTree, new_tree, tree_fill
+from skfrontier.algos.geometry.matching.prices import KeptPrices, Side
 from skfrontier.algos.geometry.matching.store import PointSlots, independent_object
 
 _UNLIMITED = np.iinfo(np.int64).max
 _FINEST_BITS = 52
 _TRANSFORMS = 4e7  # pairs up to which two c-transforms belong to the usual bound
-_AUCTION = 4e8  # pairs up to which the auction runs
-_GOOD_START = 0.97  # share of the cost from which bidding gains nothing
-_REBUILD_ROUNDS = 4
+_TREE_FEATURES = 4  # up to so many, a tree finds what a bidder wants without a look at most points
+_USUAL, _FINE = 0.15, 0.05  # steps of auctions, in mean edges
+_FEW_CHANGES, _TURNS = 32, 40  # auctions go on after n / 20 changes
 _ROUNDS = 20  # of chains and of queueing those who would rather have what became free
 
 
@@ -89,7 +83,8 @@ class GeometricMatching:
         self.n_refits = 0
         self._built = self._dirty = False
         self._compared = False  # whether the live matching is known to cost no more than the floor
-        self._prices: np.ndarray | None = None  # of the last auction, by slot of the larger side
+        self._prices: KeptPrices | None = None
+        self._eps = np.inf  # step of the last auction
         self.live: LiveMatching = new_live(8, max(n_candidates, 1))
 
     # Changes.
@@ -99,6 +94,9 @@ class GeometricMatching:
         slots = self.sides[side].add(rows)
         if not len(slots):
             return slots
+        if self._prices is not None:
+            self._prices.reserve(self.sides[side].capacity)
+            self._prices.forget(side, slots)
         self._dirty, self._compared = True, False
         fits = self._built and self.sides[side].capacity <= self._capacity and self._inside(rows)
         if not fits or self._outgrown():
@@ -120,6 +118,8 @@ class GeometricMatching:
             return
         self._dirty, self._compared = True, False
         self.sides[side].remove(slots)
+        if self._prices is not None:
+            self._prices.forget(side, np.asarray(slots))
         if not self._built:
             return
         self._built = False
@@ -146,13 +146,14 @@ class GeometricMatching:
             if self._n_changes > 2 * max(self._n_built, 500):
                 self._plant_trees()
         self._dirty = False
+        self._keep_prices()
 
     def rebuild(self) -> None:
-        """New shift of the grid, chains from every point, and lists grown by auction."""
+        """New shift of the grid, chains from every point, and an auction in fine steps."""
+        self._prices = None
         self._build()
-        if self.n_candidates and 0 < self.n(0) * self.n(1) <= _AUCTION and self.n(0) <= self.n(1):
-            with self._remaking():
-                self._improve_by_auction()
+        if self.n_candidates and self.n(0) and self.n(1):
+            self._price_bound(_FINE)
 
     # What is known.
 
@@ -204,111 +205,106 @@ class GeometricMatching:
     def distances(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Distances of pairs of slots."""
         difference = self.sides[0].points[:, a] - self.sides[1].points[:, b]
-        return np.linalg.norm(difference, ord=self._order(), axis=0)
+        return np.linalg.norm(difference, ord=self.cost_of.norm, axis=0)
 
     def factor(self) -> float:
         """Expected cost of the floor over the best, without the leaf term: s d L."""
         return float((1 << self.bits) * self.sides[0].points.shape[0] * self.levels)
 
     def lower_bound(self, mode: str, n_jobs: int | None = None) -> float:
-        """Bound of the cost; ``mode`` is 'cheap', 'auto' or 'dual'."""
+        """Bound of the cost; ``mode`` is 'cheap', 'auto' or 'dual'.
+
+        'auto' keeps prices from now on where trees are of use. 'dual' brings them as near as it can.
+        """
         if min(self.n(0), self.n(1)) == 0:
             return 0.0
-        bound = self._cheap_bound()
-        n_pairs = self.n(0) * self.n(1)
-        if mode == "dual" and n_pairs <= _AUCTION:
-            bound = max(bound, self._auction_bound(n_jobs))
-        elif mode == "dual" or (mode == "auto" and n_pairs <= _TRANSFORMS):
-            bound = max(bound, self._transform_bound(n_jobs))
-        return min(bound, self.cost())
+        if mode == "dual":
+            bound = self._price_bound(_FINE)
+        elif mode == "auto" and self.sides[0].points.shape[0] <= _TREE_FEATURES:
+            bound = self._price_bound(_USUAL)
+        else:
+            bound = self._cheap_bound()
+            if mode == "auto" and self.n(0) * self.n(1) <= _TRANSFORMS:
+                bound = max(bound, dual_value(*self._two_transforms(n_jobs)))
+        return max(min(bound, self.cost()), 0.0)
 
     def potentials(self, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Feasible potentials from two c-transforms, in the order of live slots."""
-        P, Q = self._columns(0), self._columns(1)
-        if not P.shape[1] or not Q.shape[1]:
-            return np.zeros(P.shape[1]), np.zeros(Q.shape[1])
-        both = [two_transforms(self.cost_of, P, Q, v, n_jobs=n_jobs) for v in self._starts(P, Q)]
-        return max(both, key=lambda pair: dual_value(*pair))
+        """Feasible potentials in the order of live slots: of the prices, else from two c-transforms."""
+        if min(self.n(0), self.n(1)) == 0:
+            return np.zeros(self.n(0)), np.zeros(self.n(1))
+        prices = self._prices
+        if prices is not None:
+            with self._at_hand(prices):
+                return prices.potentials(self._both_sides())
+        return self._two_transforms(n_jobs)
 
     # The bounds.
 
     def _cheap_bound(self) -> float:
+        """Of nearest neighbours, and of the shift of the means."""
         P, Q = self._columns(0), self._columns(1)
-        order = self._order()
         nearest = [
-            float(cKDTree(far.T).query(near.T, p=order)[0].sum())
+            float(cKDTree(far.T).query(near.T, p=self.cost_of.norm)[0].sum())
             for near, far in ((P, Q), (Q, P))
             if near.shape[1] <= far.shape[1]
         ]
         if P.shape[1] == Q.shape[1]:
-            shift = np.linalg.norm(P.mean(axis=1) - Q.mean(axis=1), ord=order)
+            shift = np.linalg.norm(P.mean(axis=1) - Q.mean(axis=1), ord=self.cost_of.norm)
             nearest.append(float(P.shape[1] * shift))
         # sums are rounded: a bound must not be above the optimum for that
         return max(nearest) * (1 - 1e-12)
 
-    def _starts(self, P: np.ndarray, Q: np.ndarray) -> list[np.ndarray]:
-        starts = [np.zeros(Q.shape[1])]
-        if self._order() == 2:
-            starts += starting_prices(self.cost_of, P, Q, self.rng, sample=False)[1:]
-        return starts
-
-    def _transform_bound(self, n_jobs: int | None) -> float:
-        return dual_value(*self.potentials(n_jobs))
-
-    def _auction_bound(self, n_jobs: int | None) -> float:
-        bidders = 0 if self.n(0) <= self.n(1) else 1
-        cost = self.cost_of if bidders == 0 else self.cost_of.swapped
-        P, Q = self._columns(bidders), self._columns(1 - bidders)
-        live_cost = self.cost()
-        starts = starting_prices(cost, P, Q, copy.deepcopy(self.rng))
-        if self._prices is not None and self._prices.size >= self.sides[1 - bidders].n_slots:
-            starts.append(self._prices[self.sides[1 - bidders].live])
-        solved = [two_transforms(cost, P, Q, v, n_jobs=n_jobs) for v in starts]
-        u, v = max(solved, key=lambda pair: dual_value(*pair))
-        bound = dual_value(u, v)
-        scale = live_cost / P.shape[1]
-        if bound < _GOOD_START * live_cost:
-            near = self._nearest(P, Q, max(self.n_candidates, 16))
-            for turn in auction_rounds(cost, P, Q, v, near, self.auction_epsilons, scale, n_jobs):
-                if turn.bound > bound:
-                    bound, v = turn.bound, turn.v
-                if bound >= _GOOD_START * live_cost:
-                    break
-        self._prices = np.zeros(self.sides[1 - bidders].capacity)
-        self._prices[self.sides[1 - bidders].live] = v
-        return bound
-
-    auction_epsilons = EPSILONS[:_REBUILD_ROUNDS]
-
-    def _improve_by_auction(self) -> None:
+    def _two_transforms(self, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
         P, Q = self._columns(0), self._columns(1)
-        slots_a, slots_b = self.sides[0].live, self.sides[1].live
-        least, mates = self._live_cost(), self.live.mate_a.copy()
-        scale = least / P.shape[1]
-        near = self._nearest(P, Q, self.n_candidates)
-        v = np.zeros(Q.shape[1])
-        for turn in auction_rounds(self.cost_of, P, Q, v, near, self.auction_epsilons, scale):
-            owned = turn.owned.copy()
-            lost = np.flatnonzero(owned < 0)
-            if lost.size:
-                left = np.setdiff1d(np.arange(Q.shape[1]), owned[owned >= 0])
-                costs = np.linalg.norm(
-                    P[:, lost, None] - Q[:, None, left], ord=self._order(), axis=0
-                )
-                owned[lost] = left[linear_sum_assignment(costs)[1]]
-            self._lengthen_lists(slots_a, slots_b, turn.near)
-            self._start_from(slots_a, slots_b[owned])
-            cost = self._live_cost()
-            if cost < least:
-                least, mates = cost, self.live.mate_a.copy()
-        mates = mates[slots_a]
-        self._start_from(slots_a[mates >= 0], mates[mates >= 0])
+        return two_transforms(self.cost_of, P, Q, np.zeros(Q.shape[1]), n_jobs=n_jobs)
 
-    def _lengthen_lists(self, slots_a: np.ndarray, slots_b: np.ndarray, near: np.ndarray) -> None:
-        lists = np.full((self._capacity, near.shape[1]), -1, dtype=np.int32)
-        lists[slots_a] = slots_b[near]
-        self.live.n_near[slots_a] = near.shape[1]
-        self.live = self.live._replace(near=lists)
+    def _price_bound(self, eps: float) -> float:
+        """Bound of kept prices, which are improved first where a finer step is asked for."""
+        sides = self._both_sides()
+        prices = self._prices or self._first_prices(sides)
+        with self._at_hand(prices):
+            if eps < self._eps or (eps == _FINE and prices.n_changes):
+                self._improve(prices, sides, eps)
+            return prices.bound(sides)
+
+    def _first_prices(self, sides: tuple[Side, Side]) -> KeptPrices:
+        prices = KeptPrices(self.cost_of, self._capacity)
+        prices.start(sides, self.rng)
+        self._eps = np.inf
+        return prices
+
+    def _keep_prices(self) -> None:
+        """Let the auction of kept prices go on after every so many changes."""
+        prices, n = self._prices, min(self.n(0), self.n(1))
+        if prices is not None and n and prices.n_changes >= max(_FEW_CHANGES, n // _TURNS):
+            with self._at_hand(prices):
+                self._improve(prices, self._both_sides(), _USUAL)
+
+    def _improve(self, prices: KeptPrices, sides: tuple[Side, Side], eps: float) -> None:
+        """An auction, where there is something to win; its pairs are taken where they are cheaper."""
+        cost = self.cost()
+        if prices.bound(sides) >= (1 - eps / 2) * cost:
+            return
+        prices.improve(sides, eps, cost / min(self.n(0), self.n(1)))
+        self._eps = eps
+        pairs = prices.pairs(sides)
+        if pairs is not None and self.n_candidates and self.distances(*pairs).sum() < cost:
+            with self._remaking():
+                self._take(*pairs)
+
+    @contextlib.contextmanager
+    def _at_hand(self, prices: KeptPrices) -> Iterator[None]:
+        """An interrupt of the block loses the prices, and they are made anew."""
+        self._prices = None
+        yield
+        self._prices = prices
+
+    def _both_sides(self) -> tuple[Side, Side]:
+        trees = self.trees if self.n_candidates else self._new_trees()
+        first, second = (
+            Side(side.points, side.live, tree) for side, tree in zip(self.sides, trees, strict=True)
+        )
+        return first, second
 
     # Building.
 
@@ -338,11 +334,15 @@ class GeometricMatching:
             floor_fill(self.floor, 2 * slots + side, places, self.bits)
 
     def _plant_trees(self) -> None:
-        d = self.sides[0].points.shape[0]
-        self.trees = (new_tree(d, self._capacity), new_tree(d, self._capacity))
-        for tree, side in zip(self.trees, self.sides, strict=True):
-            tree_fill(tree, side.points, side.live)
+        self.trees = self._new_trees()
         self._n_changes = 0
+
+    def _new_trees(self) -> tuple[PointTree, PointTree]:
+        d = self.sides[0].points.shape[0]
+        trees = new_tree(d, self._capacity), new_tree(d, self._capacity)
+        for tree, side in zip(trees, self.sides, strict=True):
+            tree_fill(tree, side.points, side.live)
+        return trees
 
     def _start_from_floor(self) -> None:
         a, b = self.sides[0].live, self.sides[1].live
@@ -356,6 +356,12 @@ class GeometricMatching:
 
     def _start_from(self, a: np.ndarray, b: np.ndarray) -> None:
         """Take over pairs of slots, and run chains from every point."""
+        self._take(a, b)
+        queue_all(self.live, self.sides[0].live)
+        self._run(_UNLIMITED)
+
+    def _take(self, a: np.ndarray, b: np.ndarray) -> None:
+        """Take over pairs of slots."""
         live = self.live
         live.mate_a[:], live.mate_b[:] = ABSENT, ABSENT
         for side, mate, paired, free, place in (
@@ -369,8 +375,6 @@ class GeometricMatching:
             free[: len(lonely)], place[lonely] = lonely, np.arange(len(lonely))
             live.totals[side] = len(lonely)
         live.price[a] = self.distances(a, b)
-        queue_all(live, self.sides[0].live)
-        self._run(_UNLIMITED)
 
     def _run(self, most: int) -> None:
         code, q, A, B, tree_a, _ = self._geometry()
@@ -384,7 +388,7 @@ class GeometricMatching:
         k = min(k, Q.shape[1])
         if k == 0 or not P.shape[1]:
             return np.empty((P.shape[1], 0), dtype=np.int64)
-        found = cKDTree(Q.T).query(P.T, k, p=self._order())[1]
+        found = cKDTree(Q.T).query(P.T, k, p=self.cost_of.norm)[1]
         return np.asarray(found, dtype=np.int64).reshape(P.shape[1], k)
 
     # The cube.
@@ -424,9 +428,6 @@ class GeometricMatching:
         return max(self.n(0), self.n(1)) > 2 * max(self._n_built, 32)
 
     # Small things.
-
-    def _order(self) -> float:
-        return np.inf if self.cost_of.code == LINF else self.cost_of.q
 
     def _columns(self, side: int) -> np.ndarray:
         return np.ascontiguousarray(self.sides[side].points[:, self.sides[side].live])

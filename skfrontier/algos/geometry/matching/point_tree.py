@@ -139,10 +139,11 @@ def norm_distance(code, q, P, i, Q, j):
 
 
 @inner
-def _box_distance(code, q, tree, node, P, i):
+def box_distance(code, q, low, high, node, P, i):
+    """l_q distance from column ``i`` of ``P`` to the box of a node."""
     total = 0.0
     for k in range(P.shape[0]):
-        gap = max(tree.low[node, k] - P[k, i], P[k, i] - tree.high[node, k], 0.0)
+        gap = max(low[node, k] - P[k, i], P[k, i] - high[node, k], 0.0)
         if code == L2:
             total += gap * gap
         elif code == L1:
@@ -189,8 +190,8 @@ def tree_nearest(tree, Q, code, q, P, i, mate, free_only, found, far):
                 j = tree.following[j]
             continue
         left, right = tree.child[node, 0], tree.child[node, 1]
-        to_left = _box_distance(code, q, tree, left, P, i)
-        to_right = _box_distance(code, q, tree, right, P, i)
+        to_left = box_distance(code, q, tree.low, tree.high, left, P, i)
+        to_right = box_distance(code, q, tree.low, tree.high, right, P, i)
         if to_left < to_right:  # the nearer one is looked at first
             stack[top], bound[top] = right, to_right
             stack[top + 1], bound[top + 1] = left, to_left

@@ -369,11 +369,12 @@ class DynamicMatching(BaseEstimator):
         MatchingResult
         """
         self._flush()
+        # first: a certificate may find a better matching
+        bound = self._bound(self.certify if certify is None else certify)
         cost, (slots_a, slots_b) = self._cost(), self._pairs()
         ids_a, ids_b = self._ids[0].names(slots_a), self._ids[1].names(slots_b)
         distances = self._distances(slots_a, slots_b)
         order = _sorted_order(ids_a)
-        bound = self._bound(self.certify if certify is None else certify)
         return MatchingResult(
             ids_a[order],
             ids_b[order],
@@ -696,7 +697,13 @@ class DynamicMatching(BaseEstimator):
             few = self._engine.n(0) * self._engine.n(1) <= _TRANSFORMS
             return self._engine.lower_bound(mode == "dual" or (mode == "auto" and few), self.n_jobs)
         if isinstance(self._engine, GeometricMatching):
-            return self._engine.lower_bound(mode, self.n_jobs)
+            bound = self._engine.lower_bound(mode, self.n_jobs)
+            for name in (
+                "cost",
+                "pairs",
+            ):  # the search for a bound may have found a better matching
+                self._answers.pop(name, None)
+            return bound
         return self._engine.lower_bound()
 
     def _distances(self, slots_a: np.ndarray, slots_b: np.ndarray) -> np.ndarray:
