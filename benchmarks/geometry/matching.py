@@ -287,9 +287,26 @@ def _stream_case(quick: bool) -> Case:
                 lambda: model.query(certify="dual").lower_bound,
                 error=lambda bound: bound / best - 1,
             ),
+            Contender(
+                "certified all along",
+                lambda: _worst_gap(A, B, new),
+                error=float,
+                note="a query every 50 replacements; the error is the worst gap",
+            ),
         ]
 
     return Case("Geometric, stream", f"uniform, {n} points, {2 * n} replacements", build)
+
+
+def _worst_gap(A: np.ndarray, B: np.ndarray, new: np.ndarray) -> float:
+    """The largest gap of the queries of a stream of replacements."""
+    model = DynamicMatching(method="geometric", random_state=0).fit(A, B)
+    gaps = [model.gap_]
+    for oldest, point in enumerate(new):
+        model.update(delete_a=[oldest], insert_a=[point])
+        if oldest % 50 == 0:
+            gaps.append(model.gap_)
+    return max(gaps)
 
 
 def _update_case(n: int) -> Case:

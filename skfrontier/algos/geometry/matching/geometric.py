@@ -27,7 +27,7 @@ from skfrontier.algos.geometry.matching.grid_floor import (
 )
 from skfrontier.algos.geometry.matching.point_tree import PointTree, new_tree, tree_fill
 from skfrontier.algos.geometry.matching.prices import KeptPrices, Side
-from skfrontier.algos.geometry.matching.store import PointSlots, independent_object
+from skfrontier.algos.geometry.matching.store import PointSlots
 
 _UNLIMITED = np.iinfo(np.int64).max
 _FINEST_BITS = 52
@@ -459,7 +459,3 @@ class GeometricMatching:
     def n_searches(self) -> int:
         """Chains so far."""
         return int(self.live.totals[2])
-
-    def snapshot(self) -> "GeometricMatching":
-        """An independent copy."""
-        return independent_object(self)

@@ -79,9 +79,11 @@ class DynamicMatching(BaseEstimator):
     lazy : bool, default=True
         Whether `insert` and `delete` leave the work to the next query; blocks are cheaper then.
     certify : {'auto', 'dual', 'cheap'} or False, default='auto'
-        How the lower bound is computed. 'exact' and 'anytime' have it at hand. 'auto' costs up to two
-        c-transforms where both sides have few points, 'dual' always (for 'geometric': an auction, up to
-        4e8 pairs), 'cheap' none. False: the bound is 0.
+        How the lower bound is computed. 'exact' and 'anytime' have it at hand. For 'metric', 'auto' costs up
+        to two c-transforms where both sides have few points, 'dual' always. For 'geometric', 'auto' runs an
+        auction at the first query and keeps its prices up to date from then on (up to four features; beyond
+        that c-transforms of few points), and 'dual' does the same in finer steps, for every query. 'cheap'
+        costs little. False: the bound is 0.
     random_state : int, Generator, RandomState or None, default=None
         Of the sample of 'metric' and of the shift of the grid.
     n_jobs : int or None, default=None
@@ -119,7 +121,9 @@ class DynamicMatching(BaseEstimator):
     **Metric** has factor ``stretch_bound(stretch, p)`` for each state, proven by the distance-oracle
     construction of Thorup and Zwick; it is this library's reconstruction of a dynamic algorithm with factor
     2k (1 + eps). **Geometric** has expected cost at most ``s d L`` times the best plus a leaf term
-    (proven for the floor that it never exceeds); that it stays near the best is observed.
+    (proven for the floor that it never exceeds); that it stays near the best is observed. Its bound is
+    valid at any time (proven); after an auction with step eps the gap is at most about eps mean edges a pair,
+    and its pairs are taken where they are cheaper, so a certified query has a better matching.
 
     With unequal sizes the matching uses the best points of the larger side. Its cost is then not a
     Wasserstein distance; see `wasserstein_distance`.
