@@ -612,13 +612,15 @@ class DynamicMatching(BaseEstimator):
 
     def _saved(self, flush: bool) -> dict | None:
         """What a failed change restores: with a user's metric any can fail."""
-        objects = isinstance(self._kind, ObjectPoints)
-        if not hasattr(self, "_engine") or not (
-            objects or (flush and isinstance(self._engine, DualMatching))
+        engine = getattr(self, "_engine", None)
+        if engine is None or isinstance(engine, GeometricMatching):
+            return None
+        if not isinstance(self._kind, ObjectPoints) and not (
+            flush and isinstance(engine, DualMatching)
         ):
             return None
         ids = tuple(side.copy() for side in self._ids)
-        return {**self.__dict__, "_engine": self._engine.snapshot(), "_ids": ids}
+        return {**self.__dict__, "_engine": engine.snapshot(), "_ids": ids}
 
     def _interrupts_wait(self) -> contextlib.AbstractContextManager:
         """For changes that are not restored; a user's metric may take long, and can be interrupted."""
