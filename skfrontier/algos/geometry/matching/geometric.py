@@ -32,6 +32,7 @@ from skfrontier.algos.geometry.matching.store import PointSlots
 _UNLIMITED = np.iinfo(np.int64).max
 _FINEST_BITS = 52
 _TRANSFORMS = 4e7  # pairs up to which two c-transforms belong to the usual bound
+_AUCTION = 4e8  # pairs up to which the usual bound comes from an auction
 _TREE_FEATURES = 4  # up to so many, a tree finds what a bidder wants without a look at most points
 _USUAL, _FINE = 0.15, 0.05  # steps of auctions, in mean edges
 _FEW_CHANGES, _TURNS = 32, 40  # auctions go on after n / 20 changes
@@ -218,13 +219,14 @@ class GeometricMatching:
         """
         if min(self.n(0), self.n(1)) == 0:
             return 0.0
+        n_pairs, d = self.n(0) * self.n(1), self.sides[0].points.shape[0]
         if mode == "dual":
             bound = self._price_bound(_FINE)
-        elif mode == "auto" and self.sides[0].points.shape[0] <= _TREE_FEATURES:
+        elif mode == "auto" and d <= _TREE_FEATURES and (self._prices or n_pairs <= _AUCTION):
             bound = self._price_bound(_USUAL)
         else:
             bound = self._cheap_bound()
-            if mode == "auto" and self.n(0) * self.n(1) <= _TRANSFORMS:
+            if mode == "auto" and n_pairs <= _TRANSFORMS:
                 bound = max(bound, dual_value(*self._two_transforms(n_jobs)))
         return max(min(bound, self.cost()), 0.0)
 

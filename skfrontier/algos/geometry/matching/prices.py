@@ -16,7 +16,7 @@ from skfrontier.algos.geometry.matching.exact import DualMatching
 from skfrontier.algos.geometry.matching.point_tree import PointTree
 from skfrontier.algos.geometry.matching.store import padded
 
-_COARSE = (1.0, 0.5, 0.25)  # steps of a first auction, in mean edges
+_COARSE = (64.0, 16.0, 4.0, 1.0, 0.3)  # steps of a first auction, in mean edges
 _MANY_FREE = 0.3  # share of bidders without a pair from which an auction starts with coarse steps
 _NEAR = 32  # objects that a bidder remembers
 _BIDS = 1000  # for each bidder, at most

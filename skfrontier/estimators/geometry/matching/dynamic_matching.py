@@ -81,9 +81,9 @@ class DynamicMatching(BaseEstimator):
     certify : {'auto', 'dual', 'cheap'} or False, default='auto'
         How the lower bound is computed. 'exact' and 'anytime' have it at hand. For 'metric', 'auto' costs up
         to two c-transforms where both sides have few points, 'dual' always. For 'geometric', 'auto' runs an
-        auction at the first query and keeps its prices up to date from then on (up to four features; beyond
-        that c-transforms of few points), and 'dual' does the same in finer steps, for every query. 'cheap'
-        costs little. False: the bound is 0.
+        auction at the first query and keeps its prices up to date from then on (up to four features and
+        4e8 pairs; beyond that c-transforms of few points), and 'dual' does the same in finer steps, for every
+        query and any number of points. 'cheap' costs little. False: the bound is 0.
     random_state : int, Generator, RandomState or None, default=None
         Of the sample of 'metric' and of the shift of the grid.
     n_jobs : int or None, default=None
