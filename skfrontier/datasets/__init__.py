@@ -19,8 +19,10 @@ from skfrontier.datasets.geometry.chamfer import (
 )
 from skfrontier.datasets.geometry.matching import (
     MatchingOp,
+    ShuttleStream,
     TaxiTrips,
     fetch_nyc_taxi,
+    load_shuttle_stream,
     make_adversarial_line,
     make_dynamic_matching,
 )
@@ -73,6 +75,7 @@ __all__ = [
     "GraphStream",
     "MatchingOp",
     "PlantedPair",
+    "ShuttleStream",
     "TaxiTrips",
     "WithdrawingAdversary",
     "fetch_bitcoin_alpha",
@@ -98,6 +101,7 @@ __all__ = [
     "load_digit_clouds",
     "load_hares",
     "load_lists",
+    "load_shuttle_stream",
     "make_adversarial_bandit",
     "make_adversarial_line",
     "make_bernoulli_bandit",

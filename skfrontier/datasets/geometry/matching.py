@@ -1,6 +1,7 @@
 """Point sets that change, for matching: generators, and taxi trips in New York."""
 
 import hashlib
+import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -47,6 +48,14 @@ class TaxiTrips:
     dropoff: np.ndarray
     pickup_time: np.ndarray
     dropoff_time: np.ndarray
+
+
+@dataclass(frozen=True)
+class ShuttleStream:
+    """Readings of nine sensors, of shape (n, 9), and which of them are anomalies."""
+
+    readings: np.ndarray
+    anomaly: np.ndarray
 
 
 def make_dynamic_matching(
@@ -251,6 +260,53 @@ def fetch_nyc_taxi(
     )
     _check_blob(path)
     return _read_trips(path, count)
+
+
+def load_shuttle_stream(n: int | None = None) -> ShuttleStream:
+    """Sensor readings of a space shuttle in their order, about 7 % of them anomalies.
+
+    Parameters
+    ----------
+    n : int or None, default=None
+        The first ``n`` readings; None: all 49097.
+
+    Returns
+    -------
+    ShuttleStream
+        ``readings`` of shape (n, 9) and ``anomaly``, bool of shape (n,).
+
+    Raises
+    ------
+    ImportError
+        If the package river, which holds the file, is not installed or too old to have it.
+
+    Notes
+    -----
+    The Statlog (Shuttle) data of the UCI repository [1]_ without its second largest class, as distributed
+    inside river (BSD 3-Clause).
+
+    References
+    ----------
+    .. [1] https://archive.ics.uci.edu/dataset/148/statlog+shuttle
+
+    Examples
+    --------
+    >>> from skfrontier.datasets import load_shuttle_stream
+    >>> load_shuttle_stream(1000).readings.shape  # doctest: +SKIP
+    (1000, 9)
+    """
+    count = None if n is None else check_count(n, "n")
+    spec = importlib.util.find_spec("river")
+    path = (
+        Path(spec.origin).parent / "datasets" / "shuttle.csv.gz" if spec and spec.origin else None
+    )
+    if path is None or not path.is_file():
+        raise ImportError(
+            "the readings are in the package river, which is not installed or too old: "
+            "pip install --upgrade river"
+        )
+    table = np.loadtxt(path, delimiter=",", skiprows=1, max_rows=count)
+    return ShuttleStream(table[:, :-1], table[:, -1] == 1)
 
 
 def _check_blob(path: Path) -> None:

@@ -5,7 +5,12 @@ import hashlib
 import numpy as np
 import pytest
 
-from skfrontier.datasets import fetch_nyc_taxi, make_adversarial_line, make_dynamic_matching
+from skfrontier.datasets import (
+    fetch_nyc_taxi,
+    load_shuttle_stream,
+    make_adversarial_line,
+    make_dynamic_matching,
+)
 from skfrontier.datasets.geometry import matching
 from skfrontier.estimators import DynamicMatching
 
@@ -100,3 +105,19 @@ def test_real_trips_if_they_are_there():
     assert (np.diff(trips.pickup_time) >= 0).all()
     assert (trips.pickup >= 0).all()
     assert (trips.pickup.max(axis=0) < 40).all()
+
+
+def test_shuttle_readings_are_those_of_river():
+    datasets = pytest.importorskip("river", reason="needs river").datasets
+    if not hasattr(datasets, "Shuttle"):
+        pytest.skip("this river has no shuttle readings")
+    stream = load_shuttle_stream(500)
+    theirs = list(datasets.Shuttle().take(500))
+    assert np.array_equal(stream.readings, [list(x.values()) for x, _ in theirs])
+    assert np.array_equal(stream.anomaly, [bool(y) for _, y in theirs])
+
+
+def test_without_river_the_package_is_named(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="pip install --upgrade river"):
+        load_shuttle_stream()
