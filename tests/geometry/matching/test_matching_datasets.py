@@ -108,7 +108,7 @@ def test_real_trips_if_they_are_there():
 
 
 def test_shuttle_readings_are_those_of_river():
-    datasets = pytest.importorskip("river", reason="needs river").datasets
+    datasets = pytest.importorskip("river.datasets", reason="needs river")
     if not hasattr(datasets, "Shuttle"):
         pytest.skip("this river has no shuttle readings")
     stream = load_shuttle_stream(500)
