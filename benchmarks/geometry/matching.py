@@ -43,6 +43,8 @@ def cases(quick: bool) -> list[Case]:
         _static_case(500 if quick else 2000),
         _stream_case(quick),
         *(_update_case(n) for n in ((500, 2000) if quick else (1000, 10_000, 100_000))),
+        _threshold_case(300 if quick else 5000, 8, "metric"),
+        _threshold_case(300 if quick else 5000, 2, "geometric"),
         _memory_case(2000 if quick else 20_000),
         _conformal_case(20 if quick else 300),
         _permutation_case(20 if quick else 300),
@@ -312,18 +314,53 @@ def _worst_gap(A: np.ndarray, B: np.ndarray, new: np.ndarray) -> float:
 def _update_case(n: int) -> Case:
     def build() -> list[Contender]:
         A, B = _sides("uniform", n, n)
-        model = DynamicMatching(method="geometric", random_state=0).fit(A, B)
-        rng, oldest = np.random.default_rng(1), [0]
-
-        def run() -> DynamicMatching:
-            for _ in range(200):
-                model.update(delete_a=[oldest[0]], insert_a=rng.random((1, 2)))
-                oldest[0] += 1
-            return model
-
-        return [Contender("skfrontier, 200 replacements", run)]
+        contenders = [
+            _replacing("skfrontier, 200 replacements", 200, A, B, method="geometric"),
+        ]
+        if n * n <= 4e8:
+            contenders.append(
+                _replacing("and prices kept", 200, A, B, method="geometric", certified=True)
+            )
+        return contenders
 
     return Case("Geometric, updates", f"uniform, {n} points", build, series="geometric", n=n)
+
+
+def _threshold_case(n: int, d: int, other: str) -> Case:
+    """Whether ``method='auto'`` leaves the exact method where it should."""
+
+    def build() -> list[Contender]:
+        A, B = _sides("uniform", n, n, d)
+        return [
+            _replacing(f"skfrontier {method}, 20 replacements", 20, A, B, method=method)
+            for method in (other, "exact")
+        ]
+
+    return Case("Where auto leaves exact", f"uniform, {n} points, d = {d}", build, long=True)
+
+
+def _replacing(
+    name: str,
+    n_replaced: int,
+    A: np.ndarray,
+    B: np.ndarray,
+    *,
+    method: str,
+    certified: bool = False,
+) -> Contender:
+    """Replacements in a matching that goes on from run to run."""
+    model = DynamicMatching(method=method, random_state=0).fit(A, B)
+    if certified:
+        model.query()
+    rng, oldest = np.random.default_rng(1), [0]
+
+    def run() -> DynamicMatching:
+        for _ in range(n_replaced):
+            model.update(delete_a=[oldest[0]], insert_a=rng.random((1, A.shape[1])))
+            oldest[0] += 1
+        return model
+
+    return Contender(name, run)
 
 
 def _memory_case(n: int) -> Case:
