@@ -105,6 +105,12 @@ from skfrontier.algos.graphs.structure import (
     leave_many_out_score,
     select_kappa,
 )
+from skfrontier.algos.neural.triangular_inversion import (
+    InverseReport,
+    invert_lower,
+    invert_unit_lower,
+    triangular_inverse_report,
+)
 from skfrontier.algos.statistics.truncated_boolean.combination import (
     combine_moves,
     estimated_efficiency,
@@ -164,6 +170,7 @@ __all__ = [
     "Hierarchy",
     "Hull",
     "Intersection",
+    "InverseReport",
     "KMeansResult",
     "LassoSupports",
     "LeaveManyOut",
@@ -213,6 +220,8 @@ __all__ = [
     "gibbs_truncated",
     "importance_log_mass",
     "information",
+    "invert_lower",
+    "invert_unit_lower",
     "is_balanced",
     "lasso_supports",
     "leader_follower_equilibrium",
@@ -250,6 +259,7 @@ __all__ = [
     "symmetrize_signed",
     "sz_sparsify",
     "toeplitz_fjlt",
+    "triangular_inverse_report",
     "truncated_sgd",
     "weighted_kmeans",
     "zorder_candidates",
