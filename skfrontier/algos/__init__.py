@@ -105,6 +105,12 @@ from skfrontier.algos.graphs.structure import (
     leave_many_out_score,
     select_kappa,
 )
+from skfrontier.algos.neural.delta_rule import (
+    DeltaRuleResult,
+    delta_rule,
+    delta_rule_inverse_bound,
+    delta_rule_matrix,
+)
 from skfrontier.algos.neural.triangular_inversion import (
     InverseReport,
     invert_lower,
@@ -160,6 +166,7 @@ __all__ = [
     "Clouds",
     "ClusterReport",
     "ConstrainedPrecision",
+    "DeltaRuleResult",
     "EdgeList",
     "EmpiricalSupport",
     "ExplicitSet",
@@ -206,6 +213,9 @@ __all__ = [
     "conditional_logit",
     "constrained_precision",
     "cycle_bound",
+    "delta_rule",
+    "delta_rule_inverse_bound",
+    "delta_rule_matrix",
     "directed_scores",
     "dynamic_regret",
     "eigen_directions",

@@ -57,8 +57,8 @@ def invert_unit_lower(
         Size of the diagonal blocks that 'recursive' inverts by substitution. For arrays, 'auto' takes at
         least 64.
     guard : bool, default=True
-        Whether 'neumann' and 'newton' give way to 'recursive', with a warning, where an entry of L, L^2, L^4,
-        ... exceeds ``growth_limit``.
+        Whether 'neumann' and 'newton' give way to 'recursive', with a warning, where an entry of L, L^2,
+        L^4, ... exceeds ``growth_limit``.
     growth_limit : float, default=4.0
         See ``guard``.
     n_jobs : int or None, default=None
@@ -89,17 +89,18 @@ def invert_unit_lower(
 
     Notes
     -----
-    *Errors.* A computed inverse of 'substitution' or 'recursive' differs from T by at most c_n u \|T\| \|I + L\|
-    \|T\|, entry by entry, u being the unit roundoff (proven: Du Croz and Higham 1992). 'neumann' and 'newton'
-    lose about u times the largest entry of L, L^2, L^4, ... (observed). For the delta rule the entries of T
-    are at most 2 with keys of norm one, see :func:`delta_rule_inverse_bound`, while those of the powers have
-    no useful bound.
+    *Errors.* A computed inverse of 'substitution' or 'recursive' differs from T by at most c_n u \|T\|
+    \|I + L\| \|T\|, entry by entry, u being the unit roundoff (proven: Du Croz and Higham 1992).
+    'neumann' and 'newton' lose about u times the largest entry of L, L^2, L^4, ... (observed). For the
+    delta rule the entries of T are at most 2 with keys of norm one, see
+    :func:`delta_rule_inverse_bound`, while those of the powers have no useful bound.
 
     *Cost.* n^3 / 6 multiply-adds for 'substitution', about n^3 / 3 for 'recursive', 2 t n^3 for the others,
-    t = log2 n. Arrays whose memory is not in C order are copied. Tensors make the host wait once, for the check
-    of finite values, and once more for the guard.
+    t = log2 n. Arrays whose memory is not in C order are copied. Tensors make the host wait once, for
+    the check of finite values, and once more for the guard.
 
-    *Gradient.* dL = -tril(T^T dT T^T, -1), without a graph through the method; it may be differentiated again.
+    *Gradient.* dL = -tril(T^T dT T^T, -1), without a graph through the method; it may be differentiated
+    again.
 
     References
     ----------
@@ -149,7 +150,8 @@ def invert_lower(
     Returns
     -------
     array or tensor of shape (..., n, n)
-        Of the kind, type and device of ``A``, zeros above the diagonal. For tensors, differentiable in ``A``.
+        Of the kind, type and device of ``A``, zeros above the diagonal. For tensors, differentiable in
+        ``A``.
 
     Raises
     ------
@@ -161,8 +163,8 @@ def invert_lower(
     Notes
     -----
     A = D (I + L) with the diagonal D: rows are divided by it first, and the columns of the inverse of I + L
-    afterwards. Both are rounded componentwise, so the error bound of :func:`invert_unit_lower` holds with A in
-    place of I + L.
+    afterwards. Both are rounded componentwise, so the error bound of :func:`invert_unit_lower` holds
+    with A in place of I + L.
 
     Examples
     --------
@@ -182,9 +184,11 @@ def invert_lower(
     stack = stacked(array)
     check_lower_finite(stack, "A", diagonal=True)
     if array.dtype == np.float16 and not settings.in_half:
-        return _invert_scaled(stack.astype(np.float32), settings, n_jobs).astype(
-            np.float16
-        ).reshape(array.shape)
+        return (
+            _invert_scaled(stack.astype(np.float32), settings, n_jobs)
+            .astype(np.float16)
+            .reshape(array.shape)
+        )
     return _invert_scaled(stack, settings, n_jobs).reshape(array.shape)
 
 
@@ -193,7 +197,9 @@ def _invert_scaled(A: np.ndarray, settings: Settings, n_jobs: Any) -> np.ndarray
     zero = np.argwhere(diagonal == 0)
     if len(zero):
         matrix, i = (int(index) for index in zero[0])
-        raise np.linalg.LinAlgError(f"Matrix {matrix} of A is singular: diagonal entry {i} is zero.")
+        raise np.linalg.LinAlgError(
+            f"Matrix {matrix} of A is singular: diagonal entry {i} is zero."
+        )
     L = np.tril(A, -1) / diagonal[:, :, None]
     return invert_stack(L, settings, n_jobs)[0] / diagonal[:, None, :]
 
@@ -206,9 +212,7 @@ def _invert_checking(L: np.ndarray, settings: Settings, n_jobs: Any) -> np.ndarr
     return T
 
 
-def invert_stack(
-    L: np.ndarray, settings: Settings, n_jobs: Any = None
-) -> tuple[np.ndarray, bool]:
+def invert_stack(L: np.ndarray, settings: Settings, n_jobs: Any = None) -> tuple[np.ndarray, bool]:
     """Inverses of a contiguous stack (m, n, n), and whether their entries are known to be finite."""
     if L.size == 0:
         return L.copy(), True
@@ -255,6 +259,8 @@ def warn_of_growth(method: str, growth: float, limit: float) -> None:
 def _outside() -> int:
     """Level of the first caller outside of the package, for warnings."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("skfrontier."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
+        "skfrontier."
+    ):
         frame, level = frame.f_back, level + 1
     return level

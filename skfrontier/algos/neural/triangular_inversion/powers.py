@@ -1,7 +1,7 @@
 """Inverses from the powers of L, which vanish from the n-th on. Their sizes decide whether to trust them.
 
-Both methods pass through L, L^2, L^4, ... Their errors are about the unit roundoff times the largest entry of
-these, which may be huge where the inverse itself is small.
+Both methods pass through L, L^2, L^4, ... Their errors are about the unit roundoff times the largest
+entry of these, which may be huge where the inverse itself is small.
 """
 
 import numpy as np

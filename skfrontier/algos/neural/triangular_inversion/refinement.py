@@ -11,8 +11,8 @@ def refined(L: np.ndarray, T: np.ndarray) -> np.ndarray:
     With S = T - I, the residual is -(L + S + L S): nothing of size one is subtracted.
     """
     wide = wider(T.dtype)
-    lower = np.tril(L, -1).astype(wide)
-    S = np.tril(T, -1).astype(wide)
+    lower: np.ndarray = np.tril(L, -1).astype(wide)
+    S: np.ndarray = np.tril(T, -1).astype(wide)
     R = -(lower + S + lower @ S)
     S += R + S @ R
     S[:, np.arange(T.shape[-1]), np.arange(T.shape[-1])] = 1

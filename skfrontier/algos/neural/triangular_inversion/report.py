@@ -67,8 +67,8 @@ def triangular_inverse_report(L: Any, T: Any) -> InverseReport:
     With R = I - (I + L) T the exact inverse is T (I - R)^-1, hence it differs from T by at most
     \|T\| \|R\| (I - \|R\|)^-1, entry by entry. \|R\| is enlarged by what rounding may have taken from it:
     (n + 3) 2^-53 (\|I + L\| \|T\| + I). The inverse of I - \|R\| is found by substitution, where nothing is
-    subtracted, so that a factor 1 + 8 n 2^-53 covers the rounding of the bound itself. A residual with a diagonal
-    entry of one or more certifies nothing: infinity.
+    subtracted, so that a factor 1 + 8 n 2^-53 covers the rounding of the bound itself. A residual with a
+    diagonal entry of one or more certifies nothing: infinity.
 
     The cost is about log2(n) products of n x n matrices, most of them for ``power_growth``.
 

@@ -1,5 +1,6 @@
 """Substitution: the rows of the inverse from the first to the last, four earlier rows at a time."""
 
+import itertools
 from typing import Any
 
 import joblib
@@ -28,7 +29,7 @@ def sweep(L: np.ndarray, n_jobs: Any = None) -> tuple[np.ndarray, bool]:
     else:
         totals = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
             joblib.delayed(_invert_rows)(L[low:high], T[low:high])
-            for low, high in zip(slabs[:-1], slabs[1:], strict=True)
+            for low, high in itertools.pairwise(slabs)
         )
     return T, bool(np.isfinite(totals).all())
 

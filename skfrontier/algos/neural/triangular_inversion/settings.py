@@ -14,7 +14,9 @@ class Settings:
     """Options of an inversion, valid."""
 
     method: str = "auto"
-    refinements: int | None = None  # None: wider arithmetic and one rounding where precision is half
+    refinements: int | None = (
+        None  # None: wider arithmetic and one rounding where precision is half
+    )
     base: int = 16
     guard: bool = True
     growth_limit: float = 4.0
@@ -25,9 +27,7 @@ class Settings:
         return self.refinements is not None
 
 
-def check_settings(
-    method: Any, refine: Any, base: Any, guard: Any, growth_limit: Any
-) -> Settings:
+def check_settings(method: Any, refine: Any, base: Any, guard: Any, growth_limit: Any) -> Settings:
     """Return the options of a call, or raise naming the one that is wrong."""
     return Settings(
         check_choice(method, "method", METHODS),
