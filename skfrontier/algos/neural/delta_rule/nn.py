@@ -241,10 +241,10 @@ class DeltaNet(nn.Module):
 
     Notes
     -----
-    Queries and keys are normalised, beta lies in (0, 1): memories cannot grow (proven: what is
-    there is multiplied by a matrix of norm at most one before a value is written). Passing the state on, token by token or in pieces
-    of any size, gives what one call on all tokens gives, up to rounding. A call never makes the host
-    wait unless ``inversion`` is guarded.
+    Queries and keys are normalised and beta lies in (0, 1), so memories cannot run away (proven: before a value
+    is written, what is there is multiplied by a matrix of norm at most one). Passing the state on, token
+    by token or in pieces of any size, gives what one call on all tokens gives, up to rounding. A call
+    makes the host wait only where ``inversion`` is guarded.
 
     References
     ----------

@@ -24,6 +24,7 @@ from skfrontier.algos.neural.triangular_inversion.settings import Settings, chec
 
 MOST_ROWS = 128  # larger matrices are split, for BLAS to multiply their halves
 LARGE_BASE = 64
+_INSIDE = ("skfrontier.", "torch.")
 
 
 def invert_unit_lower(
@@ -220,9 +221,10 @@ def invert_stack(L: np.ndarray, settings: Settings, n_jobs: Any = None) -> tuple
         T, finite = invert_stack(L.astype(np.float32), settings, n_jobs)
         with np.errstate(over="ignore"):
             return T.astype(np.float16), finite
-    T, finite = _by_method(L, settings, n_jobs)
-    for _ in range(settings.refinements or 0):
-        T = refined(L, T)
+    with np.errstate(over="ignore", invalid="ignore"):  # of the input or the method, told afterwards
+        T, finite = _by_method(L, settings, n_jobs)
+        for _ in range(settings.refinements or 0):
+            T = refined(L, T)
     return T, finite
 
 
@@ -257,10 +259,8 @@ def warn_of_growth(method: str, growth: float, limit: float) -> None:
 
 
 def _outside() -> int:
-    """Level of the first caller outside of the package, for warnings."""
+    """Level, for warnings, of the first caller outside of the package and of torch, which calls it back."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
-        "skfrontier."
-    ):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_INSIDE):
         frame, level = frame.f_back, level + 1
     return level

@@ -1,5 +1,6 @@
 """Stacks of square matrices: what a call may be given, as an array that kernels can read."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def check_square(shape: tuple[int, ...], name: str) -> None:
 def stacked(array: np.ndarray) -> np.ndarray:
     """View the matrices as one contiguous stack (m, n, n); a copy where memory order asks for one."""
     n = array.shape[-1]
-    return np.ascontiguousarray(array).reshape(-1, n, n)
+    return np.ascontiguousarray(array).reshape(math.prod(array.shape[:-2]), n, n)
 
 
 def check_lower_finite(stack: np.ndarray, name: str, *, diagonal: bool = False) -> None:

@@ -20,11 +20,10 @@ def invert_by_doubling(L: np.ndarray) -> tuple[np.ndarray, float]:
     power = -np.tril(L, -1)
     T = np.eye(n, dtype=L.dtype) + power
     growth = _largest(power)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(1, n_doublings(n)):
-            power = product(power, power)
-            growth = _greater(growth, _largest(power))
-            T = T + product(T, power)
+    for _ in range(1, n_doublings(n)):
+        power = product(power, power)
+        growth = _greater(growth, _largest(power))
+        T = T + product(T, power)
     return np.tril(T), growth
 
 
@@ -38,11 +37,10 @@ def invert_by_newton(L: np.ndarray) -> tuple[np.ndarray, float]:
     lower = np.tril(L, -1)
     X = identity - lower
     growth = _largest(lower)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(1, n_doublings(n)):
-            residual = identity - X - product(lower, X)
-            growth = _greater(growth, _largest(residual))
-            X = X + product(X, residual)
+    for _ in range(1, n_doublings(n)):
+        residual = identity - X - product(lower, X)
+        growth = _greater(growth, _largest(residual))
+        X = X + product(X, residual)
     return np.tril(X), growth
 
 
