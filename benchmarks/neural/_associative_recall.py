@@ -107,7 +107,9 @@ def main() -> None:
         }.items():
             for seed in range(options.seeds):
                 torch.manual_seed(seed)
-                network = trained(recall_network(**choice), n_rewrites=rewrites, steps=options.steps)
+                network = trained(
+                    recall_network(**choice), n_rewrites=rewrites, steps=options.steps
+                )
                 share = accuracy(network, n_rewrites=rewrites)
                 print(f"{rewrites} rewrites, {name}, seed {seed}: {share:.3f}", flush=True)
 

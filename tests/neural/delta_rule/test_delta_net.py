@@ -143,7 +143,7 @@ def test_recall_is_learned_and_needs_writing(torch):
     for writes in (True, False):
         torch.manual_seed(0)
         network = recall.recall_network(writes=writes)
-        network = recall.trained(network, n_pairs=4, steps=300, batch=32)
+        network = recall.trained(network, n_pairs=4, steps=250, batch=32)
         shares[writes] = recall.accuracy(network, n_pairs=4)
     # Without memory the network knows that a question is asked, but none of the 32 values: 1/32 is right.
     stderr = (1 / 32 * 31 / 32 / 4000) ** 0.5
