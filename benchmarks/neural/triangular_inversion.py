@@ -32,7 +32,7 @@ def cases(quick: bool) -> list[Case]:
             for n in (16, 32, 64, 128)
             for dtype in (np.float32, np.float64)
         ),
-        *(_large_case(n) for n in ((256,) if quick else (256, 512))),
+        *(_large_case(n) for n in ((512,) if quick else (256, 512, 1024))),
         *(_single_precision_case(kind, n) for kind in KINDS for n in (64,)),
         *(
             _half_precision_case(kind, n, name)

@@ -34,8 +34,8 @@ def make_delta_rule_keys(
     batch, n, d : int
         Number of chunks, tokens of a chunk, dimension of a key.
     kind : {'random', 'correlated', 'equal'}, default='random'
-        Keys in independent directions; a common direction plus 0.3 times an independent one, as for repeated or
-        similar tokens; or the same key throughout, written with strength 0.99.
+        Keys in independent directions; a common direction plus 0.3 times an independent one, as for repeated
+        or similar tokens; or the same key throughout, written with strength 0.99.
     gated : bool, default=False
         Whether there are decays.
     random_state : int, RandomState, Generator or None, default=None
@@ -63,9 +63,7 @@ def make_delta_rule_keys(
     >>> invert_unit_lower(delta_rule_matrix(k, beta)).shape
     (10, 64, 64)
     """
-    batch, n, d = (
-        check_count(size, name) for name, size in (("batch", batch), ("n", n), ("d", d))
-    )
+    batch, n, d = (check_count(size, name) for name, size in (("batch", batch), ("n", n), ("d", d)))
     check_choice(kind, "kind", KINDS)
     check_flag(gated, "gated")
     rng = check_generator(random_state)

@@ -46,7 +46,7 @@ def test_direct_methods_are_safe_on_hard_keys(method, kind, dtype, tolerance):
     assert largest_error(invert_unit_lower(L, method=method), row_by_row(L)) <= tolerance
 
 
-@pytest.mark.parametrize("n", [129, 200, 300])
+@pytest.mark.parametrize("n", [129, 384, 385, 600])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_large_matrices(n, dtype):
     L = matrices(2, n).astype(dtype)
@@ -212,7 +212,7 @@ def test_singular_matrix_is_named():
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("n", [5, 150])
+@pytest.mark.parametrize("n", [5, 400])
 def test_values_that_are_not_finite(method, value, n):
     L = np.zeros((3, n, n))
     L[1, 3, 2] = value

@@ -1,5 +1,6 @@
 """Tensors: the numbers of the arrays, gradients, devices and waiting."""
 
+import importlib
 import warnings
 
 import numpy as np
@@ -94,6 +95,25 @@ def test_general_diagonal_and_its_error(torch, device):
         invert_lower(A)
     with pytest.raises(torch.linalg.LinAlgError, match="Matrix 0 of A is singular"):
         invert_lower(A[2])
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_arrays_and_tensors_of_the_host_share_a_kernel(torch, name):
+    L = matrices(5, 30).astype(name)
+    T = invert_unit_lower(torch.from_numpy(L).requires_grad_())
+    np.testing.assert_array_equal(T.detach(), invert_unit_lower(L))
+    turned = torch.from_numpy(np.swapaxes(L, -1, -2).copy()).mT
+    assert torch.equal(invert_unit_lower(turned), T)
+
+
+@pytest.mark.parametrize("n", [1, 2, 17, 64])
+def test_substitution_without_the_kernel(torch, device, monkeypatch, n):
+    twin = importlib.import_module("skfrontier.algos.neural.triangular_inversion.nn")
+    monkeypatch.setattr(twin, "_takes_compiled_sweep", lambda L: False)
+    L = matrices(4, n)
+    for method in ("auto", "substitution"):
+        T = invert_unit_lower(torch.from_numpy(L).to(device), method=method)
+        assert largest_error(T.cpu(), row_by_row(L)) <= 1e-13
 
 
 def test_report_of_tensors(torch, device):

@@ -22,8 +22,8 @@ from skfrontier.algos.neural.triangular_inversion.refinement import refined
 from skfrontier.algos.neural.triangular_inversion.row_sweep import sweep
 from skfrontier.algos.neural.triangular_inversion.settings import Settings, check_settings
 
-MOST_ROWS = 128  # larger matrices are split, for BLAS to multiply their halves
-LARGE_BASE = 64
+MOST_ROWS = 256  # larger matrices are split, for BLAS to multiply their halves
+LARGE_BASE = 128
 _INSIDE = ("skfrontier.", "torch.")
 
 
@@ -48,7 +48,8 @@ def invert_unit_lower(
         delta rule makes. 'neumann' (repeated squaring) and 'newton' are made of matrix products only, but
         pass through powers of ``L``, which may be huge.
 
-        'auto' is 'substitution' for arrays up to n = 128 and for tensors up to n = 16, else 'recursive'.
+        'auto' is 'substitution' for arrays and tensors of the CPU up to n = 256, and for tensors of other
+        devices up to n = 16; else 'recursive'.
     refine : {'auto', 0, 1, 2}, default='auto'
         Number of corrections by a residual that is computed in the next wider type. 'auto' makes none, and
         computes half precision in single precision with one rounding at the end, which is cheaper and exact
@@ -56,7 +57,7 @@ def invert_unit_lower(
         precision, for hardware where only those are fast.
     base : int, default=16
         Size of the diagonal blocks that 'recursive' inverts by substitution. For arrays, 'auto' takes at
-        least 64.
+        least 128.
     guard : bool, default=True
         Whether 'neumann' and 'newton' give way to 'recursive', with a warning, where an entry of L, L^2,
         L^4, ... exceeds ``growth_limit``.
@@ -206,9 +207,12 @@ def _invert_scaled(A: np.ndarray, settings: Settings, n_jobs: Any) -> np.ndarray
 
 
 def _invert_checking(L: np.ndarray, settings: Settings, n_jobs: Any) -> np.ndarray:
-    """Invert; where the result is not finite, find out whether the input was."""
+    """Invert; where the result is not finite, find out whether the input was.
+
+    What is not finite in L never vanishes: the sum for the entry of T at its place contains it.
+    """
     T, finite = invert_stack(L, settings, n_jobs)
-    if not finite:
+    if not finite and not np.isfinite(T.sum(dtype=np.float64)):
         check_lower_finite(L, "L")
     return T
 
@@ -221,7 +225,9 @@ def invert_stack(L: np.ndarray, settings: Settings, n_jobs: Any = None) -> tuple
         T, finite = invert_stack(L.astype(np.float32), settings, n_jobs)
         with np.errstate(over="ignore"):
             return T.astype(np.float16), finite
-    with np.errstate(over="ignore", invalid="ignore"):  # of the input or the method, told afterwards
+    with np.errstate(
+        over="ignore", invalid="ignore"
+    ):  # of the input or the method, told afterwards
         T, finite = _by_method(L, settings, n_jobs)
         for _ in range(settings.refinements or 0):
             T = refined(L, T)

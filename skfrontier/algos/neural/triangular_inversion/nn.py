@@ -3,12 +3,15 @@
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch.nn.functional import pad
 
+from skfrontier.algos.neural.triangular_inversion.inversion import MOST_ROWS as MOST_ROWS_ON_HOST
 from skfrontier.algos.neural.triangular_inversion.inversion import warn_of_growth
-from skfrontier.algos.neural.triangular_inversion.matrices import check_square
+from skfrontier.algos.neural.triangular_inversion.matrices import check_square, stacked
 from skfrontier.algos.neural.triangular_inversion.powers import n_doublings
+from skfrontier.algos.neural.triangular_inversion.row_sweep import sweep
 from skfrontier.algos.neural.triangular_inversion.settings import Settings
 
 HALF = (torch.float16, torch.bfloat16)
@@ -100,11 +103,12 @@ def _rounded_inverse(L: torch.Tensor, settings: Settings) -> torch.Tensor:
 
 def _by_method(L: torch.Tensor, settings: Settings) -> torch.Tensor:
     method = settings.method
+    compiled = _takes_compiled_sweep(L)
     if method == "auto":
-        small = L.shape[-1] <= MOST_ROWS and L.dtype not in HALF
-        method = "substitution" if small else "recursive"
+        small = L.shape[-1] <= (MOST_ROWS_ON_HOST if compiled else MOST_ROWS)
+        method = "substitution" if small and L.dtype not in HALF else "recursive"
     if method == "substitution":
-        return _by_substitution(L)
+        return _by_compiled_sweep(L) if compiled else _by_substitution(L)
     if method in ("neumann", "newton"):
         T, growth = _by_doubling(L) if method == "neumann" else _by_newton(L)
         if not settings.guard or L.is_meta:
@@ -114,6 +118,20 @@ def _by_method(L: torch.Tensor, settings: Settings) -> torch.Tensor:
             return T
         warn_of_growth(method, largest, settings.growth_limit)
     return _by_merging(L, settings.base)
+
+
+def _takes_compiled_sweep(L: torch.Tensor) -> bool:
+    """Whether the kernel of the arrays can read the tensor; a compiler of torch could not look into it."""
+    return (
+        L.device.type == "cpu"
+        and L.dtype in (torch.float32, torch.float64)
+        and not torch.compiler.is_compiling()
+    )
+
+
+def _by_compiled_sweep(L: torch.Tensor) -> torch.Tensor:
+    """Through arrays that share the memory of the tensors."""
+    return torch.from_dlpack(sweep(stacked(np.from_dlpack(L.detach())))[0]).view(L.shape)
 
 
 def _by_substitution(L: torch.Tensor) -> torch.Tensor:

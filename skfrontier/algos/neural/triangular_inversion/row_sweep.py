@@ -1,6 +1,7 @@
 """Substitution: the rows of the inverse from the first to the last, four earlier rows at a time."""
 
 import itertools
+import math
 from typing import Any
 
 import joblib
@@ -23,15 +24,15 @@ def sweep(L: np.ndarray, n_jobs: Any = None) -> tuple[np.ndarray, bool]:
         T, finite = sweep(L.astype(np.float32), n_jobs)
         return T.astype(np.float16), finite
     T = np.empty_like(L)
-    slabs = np.linspace(0, len(L), joblib.effective_n_jobs(n_jobs) + 1).astype(int)
-    if len(slabs) == 2:
-        totals = [_invert_rows(L, T)]
-    else:
-        totals = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
-            joblib.delayed(_invert_rows)(L[low:high], T[low:high])
-            for low, high in itertools.pairwise(slabs)
-        )
-    return T, bool(np.isfinite(totals).all())
+    jobs = joblib.effective_n_jobs(n_jobs)
+    if jobs == 1:
+        return T, math.isfinite(_invert_rows(L, T))
+    slabs = np.linspace(0, len(L), jobs + 1).astype(int)
+    totals = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
+        joblib.delayed(_invert_rows)(L[low:high], T[low:high])
+        for low, high in itertools.pairwise(slabs)
+    )
+    return T, math.isfinite(sum(totals))
 
 
 @njit(fastmath=_REORDER)
