@@ -153,3 +153,9 @@ def test_wrong_tensors(torch, make, error, message):
     for function in (invert_unit_lower, invert_lower):
         with pytest.raises(error, match=message):
             function(make(torch))
+
+
+def test_large_entries_are_finite(torch, device):
+    L = torch.zeros(2, 3, 3, device=device)
+    L[:, 2, :2] = 3e38
+    assert torch.equal(invert_unit_lower(L).tril(-1), -L)

@@ -242,8 +242,8 @@ class DeltaNet(nn.Module):
     Notes
     -----
     Queries and keys are normalised and beta lies in (0, 1), so memories cannot run away (proven: before a
-    value is written, what is there is multiplied by a matrix of norm at most one). Passing the state on, token
-    by token or in pieces of any size, gives what one call on all tokens gives, up to rounding. A call
+    value is written, what is there is multiplied by a matrix of norm at most one). Passing the state on,
+    token by token or in pieces of any size, gives what one call on all tokens gives, up to rounding. A call
     makes the host wait only where ``inversion`` is guarded.
 
     References
