@@ -3,9 +3,9 @@ Why your linear attention returned NaN
 ======================================
 
 Layers with the delta rule (DeltaNet, Gated DeltaNet, Qwen3-Next) invert millions of small triangular
-matrices I + L. The inverses are harmless: their entries have a bound near one, whatever the keys. The *powers*
-of L are not: where keys resemble each other they grow by many orders of magnitude, and a method that squares L
-again and again drowns in their rounding, or overflows.
+matrices I + L. The inverses are harmless: their entries have a bound near one, whatever the keys. The
+*powers* of L are not: where keys resemble each other they grow by many orders of magnitude, and a method
+that squares L again and again drowns in their rounding, or overflows.
 """
 
 import warnings
@@ -111,8 +111,8 @@ axes[0].legend(frameon=False, fontsize=8)
 fig.tight_layout()
 
 # %%
-# The reason, for one chunk each: entries of the inverse stay below the bound beta ``||k_i|| ||k_j||``, whereas
-# the powers of L that 'neumann' and 'newton' pass through do not care about it.
+# The reason, for one chunk each: entries of the inverse stay below the bound beta ``||k_i|| ||k_j||``,
+# whereas the powers of L that 'neumann' and 'newton' pass through do not care about it.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
 for share, colour in ((0.0, "C0"), (0.5, "C2"), (0.99, "C3")):
