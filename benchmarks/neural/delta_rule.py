@@ -4,12 +4,13 @@ The error of a row is the largest of an output, against the recurrence in float6
 the share of wrong answers.
 """
 
+import importlib
 from typing import Any
 
 import numpy as np
 
 from benchmarks.harness import Case, Contender
-from skfrontier.algos import delta_rule
+from skfrontier.algos import DeltaRuleResult, delta_rule
 
 HEADLINE = ("One layer's sequence", "chunk form, NumPy")
 STEPS = 1500
@@ -77,7 +78,19 @@ def _torch_contenders(call: list[np.ndarray], error: Any) -> list[Contender]:
             requires="torch",
             share=share,
         ),
+        Contender(
+            "chunk form of transformers",
+            lambda: _of_transformers(*tensors),
+            requires="transformers",
+            error=error,
+            note="Qwen3-Next, its path without flash-linear-attention",
+        ),
     ]
+
+
+def _of_transformers(q: Any, k: Any, v: Any, beta: Any, g: Any) -> DeltaRuleResult:
+    model = importlib.import_module("transformers.models.qwen3_next.modeling_qwen3_next")
+    return DeltaRuleResult(*model.torch_chunk_gated_delta_rule(q, k, v, g, beta))
 
 
 def _growth_case(T: int) -> Case:
