@@ -36,11 +36,12 @@ def by_chunks(
     Q, K = (_chunked(np.repeat(x, group, axis=2), C) for x in (q * v.dtype.type(options.scale), k))
     values, strengths = _chunked(v, C), _chunked(beta[..., None], C)
     G = None if g is None else cumulative_decay(_chunked(g[..., None], C)[..., 0])
-    L = chunk_matrix(K, strengths[..., 0], G)
+    E = None if G is None else decay_between(G, v.dtype)
+    L = chunk_matrix(K, strengths[..., 0], E)
     inverse = invert_stack(stacked(L), Settings(method=options.inversion))[0].reshape(L.shape)
     attention = Q @ np.swapaxes(K, -1, -2)
-    if G is not None:
-        attention *= decay_between(G).astype(v.dtype)
+    if E is not None:
+        attention *= E
     attention = np.tril(attention)
     recalled_keys = K  # what the state before the chunk is read with, by keys and by queries
     kept_keys = K  # what is written into the state after it

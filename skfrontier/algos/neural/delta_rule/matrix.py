@@ -52,8 +52,9 @@ def delta_rule_matrix(k: Any, beta: Any, g: Any = None) -> Any:
     if is_tensor(k):
         from skfrontier.algos.neural.delta_rule import nn
 
-        return nn.chunk_matrix(k, beta, None if g is None else nn.cumulative_decay(g))
-    return chunk_matrix(k, beta, None if g is None else cumulative_decay(g))
+        return nn.chunk_matrix(k, beta, nn.decay_of(g, k.dtype))
+    E = None if g is None else decay_between(cumulative_decay(g), k.dtype)
+    return chunk_matrix(k, beta, E)
 
 
 def delta_rule_inverse_bound(k: Any, beta: Any, g: Any = None) -> Any:
@@ -96,11 +97,11 @@ def delta_rule_inverse_bound(k: Any, beta: Any, g: Any = None) -> Any:
     if is_tensor(k):
         from skfrontier.algos.neural.delta_rule import nn
 
-        return nn.inverse_bound(k, beta, None if g is None else nn.cumulative_decay(g))
+        return nn.inverse_bound(k, beta, nn.decay_of(g, k.dtype))
     norms = np.sqrt((k * k).sum(axis=-1))
     bound = (beta * norms)[..., :, None] * norms[..., None, :]
     if g is not None:
-        bound = bound * decay_between(cumulative_decay(g)).astype(k.dtype)
+        bound = bound * decay_between(cumulative_decay(g), k.dtype)
     return np.tril(bound, -1) + np.eye(k.shape[-2], dtype=k.dtype)
 
 
@@ -124,14 +125,15 @@ def cumulative_decay(g: np.ndarray) -> np.ndarray:
     return np.maximum(g.astype(np.float64), FORGOTTEN).cumsum(axis=-1)
 
 
-def decay_between(G: np.ndarray) -> np.ndarray:
+def decay_between(G: np.ndarray, dtype: Any) -> np.ndarray:
     """exp(G_i - G_j) for i >= j, and one above the diagonal, where it would overflow."""
-    return np.exp(np.minimum(G[..., :, None] - G[..., None, :], 0.0))
+    between = G[..., :, None] - G[..., None, :]
+    return np.exp(np.minimum(between, 0.0, out=between).astype(dtype, copy=False))
 
 
-def chunk_matrix(k: np.ndarray, beta: np.ndarray, G: np.ndarray | None) -> np.ndarray:
-    """L of the delta rule from keys (..., n, K), strengths and cumulative decays (..., n)."""
+def chunk_matrix(k: np.ndarray, beta: np.ndarray, E: np.ndarray | None) -> np.ndarray:
+    """L of the delta rule from keys (..., n, K), strengths (..., n) and decays between tokens."""
     L = beta[..., None] * (k @ np.swapaxes(k, -1, -2))
-    if G is not None:
-        L = L * decay_between(G).astype(L.dtype)
+    if E is not None:
+        L = L * E
     return np.tril(L, -1)

@@ -37,7 +37,8 @@ def check_values(
         return
     named = {"q": q, "k": k, "v": v, "beta": beta, "initial_state": initial_state}
     given = {name: tensor.detach() for name, tensor in named.items() if tensor is not None}
-    questions = [torch.isfinite(tensor).all() for tensor in given.values()]
+    # A sum is one pass without a temporary; only where it is not finite a second look is needed.
+    questions = [torch.isfinite(tensor.sum(dtype=torch.float64)) for tensor in given.values()]
     squares = torch.ones_like(k[..., 0]) if l2norm else k.detach().float().square().sum(-1)
     group = beta.shape[2] // k.shape[2]
     strongest = (beta.detach() * squares.repeat_interleave(group, dim=2)).amax()
@@ -45,8 +46,8 @@ def check_values(
     if g is not None:
         questions.append((g.detach() <= 0).all())
     answers = torch.stack(questions).tolist()
-    for name, finite in zip(given, answers, strict=False):
-        if not finite:
+    for (name, tensor), finite in zip(given.items(), answers, strict=False):
+        if not finite and not torch.isfinite(tensor).all():
             raise ValueError(f"{name} must be finite, but holds NaN or infinity.")
     if g is not None and not answers[-1]:
         refuse_growth(float(g.detach()[~(g.detach() <= 0)][0]))
@@ -119,13 +120,15 @@ def _by_chunks(
     Q, K, values = (_chunked(x, C) for x in (q, k, v))
     strengths = _chunked(beta.unsqueeze(-1), C)
     G = None if g is None else cumulative_decay(_chunked(g.unsqueeze(-1), C).squeeze(-1))
-    L = chunk_matrix(K, strengths.squeeze(-1), G)
+    E = None if G is None else decay_between(G, v.dtype)
+    L = chunk_matrix(K, strengths.squeeze(-1), E)
     T_inverse = inverse(L, Settings(method=options.inversion))
     attention = Q @ K.mT
     recalled_keys = kept_keys = K
     last = None
+    if E is not None:
+        attention = attention * E
     if G is not None:
-        attention = attention * decay_between(G).to(v.dtype)
         since_start = G.exp().to(v.dtype).unsqueeze(-1)
         recalled_keys, Q = since_start * K, since_start * Q
         kept_keys = (G[..., -1:] - G).exp().to(v.dtype).unsqueeze(-1) * K
@@ -154,23 +157,28 @@ def cumulative_decay(g: torch.Tensor) -> torch.Tensor:
     return g.double().clamp(min=FORGOTTEN).cumsum(-1)
 
 
-def decay_between(G: torch.Tensor) -> torch.Tensor:
+def decay_between(G: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """exp(G_i - G_j) for i >= j, and one above the diagonal, where it would overflow."""
-    return (G.unsqueeze(-1) - G.unsqueeze(-2)).clamp(max=0.0).exp()
+    return (G.unsqueeze(-1) - G.unsqueeze(-2)).to(dtype).clamp(max=0.0).exp()
 
 
-def chunk_matrix(k: torch.Tensor, beta: torch.Tensor, G: torch.Tensor | None) -> torch.Tensor:
-    """L of the delta rule from keys (..., n, K), strengths and cumulative decays (..., n)."""
+def decay_of(g: torch.Tensor | None, dtype: torch.dtype) -> torch.Tensor | None:
+    """Decays between the tokens of a chunk; None where there are none."""
+    return None if g is None else decay_between(cumulative_decay(g), dtype)
+
+
+def chunk_matrix(k: torch.Tensor, beta: torch.Tensor, E: torch.Tensor | None) -> torch.Tensor:
+    """L of the delta rule from keys (..., n, K), strengths (..., n) and decays between tokens."""
     L = beta.unsqueeze(-1) * (k @ k.mT)
-    return (L if G is None else L * decay_between(G).to(L.dtype)).tril(-1)
+    return (L if E is None else L * E).tril(-1)
 
 
-def inverse_bound(k: torch.Tensor, beta: torch.Tensor, G: torch.Tensor | None) -> torch.Tensor:
+def inverse_bound(k: torch.Tensor, beta: torch.Tensor, E: torch.Tensor | None) -> torch.Tensor:
     """Bound on the entries of the inverse of I + L."""
     norms = k.norm(dim=-1)
     bound = (beta * norms).unsqueeze(-1) * norms.unsqueeze(-2)
-    if G is not None:
-        bound = bound * decay_between(G).to(k.dtype)
+    if E is not None:
+        bound = bound * E
     return bound.tril(-1) + torch.eye(k.shape[-2], dtype=k.dtype, device=k.device)
 
 

@@ -114,14 +114,13 @@ def delta_rule(
     [1]_ and [2]_). Half precision is computed in single precision and rounded once. Decays are added up
     in float64.
 
-    The recurrence costs 4 K V multiply-adds a token and head. Chunks of C tokens cost about C (2 K + 2
-    V) + 3 K V + C^2 / 6, in matrix products. Tensors make the host wait once, for the checks.
+    The recurrence costs 4 K V multiply-adds a token and head. Chunks of C tokens cost about
+    C (2 K + 2 V) + 3 K V + C^2 / 6, in matrix products. Tensors make the host wait once, for the checks.
 
     References
     ----------
     .. [1] Yang et al., *Parallelizing linear transformers with the delta rule over sequence length*,
-    NeurIPS
-       2024, arXiv:2406.06484.
+       NeurIPS 2024, arXiv:2406.06484.
     .. [2] Yang, Kautz, Hatamizadeh, *Gated delta networks*, ICLR 2025, arXiv:2412.06464.
 
     Examples
