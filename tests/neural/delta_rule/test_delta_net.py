@@ -78,6 +78,20 @@ def test_half_precision(torch, device, layer, name, gated):
 
 
 @pytest.mark.parametrize("gated", [False, True])
+def test_automatic_mixed_precision(torch, device, layer, gated):
+    net = layer(16, 2, gated=gated)
+    x = torch.randn(2, 30, 16, device=device)
+    with torch.autocast(device, dtype=torch.bfloat16):
+        y, state = net(x)
+        pieces = torch.cat([net(x[:, :9])[0], net(x[:, 9:], net(x[:, :9])[1])[0]], dim=1)
+    assert state.memory.dtype == torch.float32
+    assert (y.float() - net(x)[0]).abs().max() < 0.1
+    assert (y.float() - pieces.float()).abs().max() < 0.02
+    y.float().square().sum().backward()
+    assert net.projection.weight.grad.dtype == torch.float32
+
+
+@pytest.mark.parametrize("gated", [False, True])
 def test_meta_device(torch, layer, gated):
     net = layer(16, 2, gated=gated, head_dim=5).to("meta")
     y, state = net(torch.empty(2, 30, 16, device="meta"))

@@ -159,3 +159,25 @@ def test_large_entries_are_finite(torch, device):
     L = torch.zeros(2, 3, 3, device=device)
     L[:, 2, :2] = 3e38
     assert torch.equal(invert_unit_lower(L).tril(-1), -L)
+
+
+def test_automatic_mixed_precision_stays_outside(torch, device):
+    L = torch.from_numpy(matrices(3, 64)).to(device, torch.float32).requires_grad_()
+    gradients = {}
+    for enabled in (False, True):
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=enabled):
+            T = invert_unit_lower(L, method="recursive")
+            (gradients[enabled],) = torch.autograd.grad(T.square().sum(), L)
+        assert T.dtype == torch.float32
+        assert largest_error(T.detach().cpu(), row_by_row(L.detach().cpu())) <= 1e-6
+    assert torch.equal(gradients[False], gradients[True])
+
+
+def test_functional_gradient(torch, device):
+    L = torch.from_numpy(matrices(2, 20)).to(device)
+    twin = importlib.import_module("skfrontier.algos.neural.triangular_inversion.nn")
+    settings = importlib.import_module("skfrontier.algos.neural.triangular_inversion.settings")
+    found = torch.func.grad(lambda L: twin.inverse(L, settings.Settings()).square().sum())(L)
+    expected = L.clone().requires_grad_()
+    invert_unit_lower(expected).square().sum().backward()
+    assert torch.allclose(found, expected.grad, atol=1e-12)

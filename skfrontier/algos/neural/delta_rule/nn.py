@@ -15,7 +15,7 @@ from skfrontier.algos.neural.delta_rule.inputs import (
 )
 from skfrontier.algos.neural.delta_rule.matrix import FORGOTTEN
 from skfrontier.algos.neural.delta_rule.options import NORM_EPS, Options
-from skfrontier.algos.neural.triangular_inversion.nn import HALF, inverse
+from skfrontier.algos.neural.triangular_inversion.nn import HALF, inverse, without_autocast
 from skfrontier.algos.neural.triangular_inversion.settings import METHODS as INVERSIONS
 from skfrontier.algos.neural.triangular_inversion.settings import Settings
 
@@ -78,10 +78,11 @@ def delta_rule(
     if v.numel() == 0:
         return v.to(given), S.clone()
     one_by_one = options.method == "recurrent" or (options.method == "auto" and T == 1)
-    if one_by_one:
-        output, S = _by_tokens(q, k, v, beta, g, S)
-    else:
-        output, S = _by_chunks(q, k, v, beta, g, S, options)
+    with without_autocast(v):
+        if one_by_one:
+            output, S = _by_tokens(q, k, v, beta, g, S)
+        else:
+            output, S = _by_chunks(q, k, v, beta, g, S, options)
     return output.to(given), S
 
 

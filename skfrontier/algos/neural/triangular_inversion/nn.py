@@ -1,6 +1,7 @@
 """The torch twin: batched products on any device, and the gradient of the inverse."""
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,15 @@ def check_lower_finite(L: torch.Tensor, name: str, *, diagonal: bool) -> None:
 
 def inverse(L: torch.Tensor, settings: Settings) -> torch.Tensor:
     """Differentiable inverses of I + L; nothing is checked, and only the guard makes the host wait."""
-    return _UnitLowerInverse.apply(L, settings)
+    with without_autocast(L):
+        return _UnitLowerInverse.apply(L, settings)
+
+
+def without_autocast(x: torch.Tensor) -> AbstractContextManager:
+    """Keeps automatic mixed precision out of products whose precision was chosen."""
+    if x.device.type in ("cpu", "cuda"):
+        return torch.autocast(x.device.type, enabled=False)
+    return nullcontext()
 
 
 class _UnitLowerInverse(torch.autograd.Function):
@@ -91,7 +100,8 @@ class _UnitLowerInverse(torch.autograd.Function):
         (dT,) = gradients
         wide = torch.float32 if T.dtype in HALF else T.dtype
         T_t = T.to(wide).mT
-        return -(T_t @ dT.to(wide) @ T_t).tril(-1).to(T.dtype), None
+        with without_autocast(T):
+            return -(T_t @ dT.to(wide) @ T_t).tril(-1).to(T.dtype), None
 
 
 def _rounded_inverse(L: torch.Tensor, settings: Settings) -> torch.Tensor:
