@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelPropagation
 from sklearn.tree import DecisionTreeClassifier
 
-from skfrontier.algos import best_switching_loss, chamfer_distance
+from skfrontier.algos import best_switching_loss, chamfer_distance, delta_rule, invert_lower
 from skfrontier.datasets import (
     load_hares,
     make_dynamic_matching,
@@ -220,6 +220,40 @@ def structure() -> None:
           f" {time_of_peer:.2f} s")  # fmt: skip
 
 
+def triangular_inversion() -> None:
+    """Whitening matrices of patches of digits: the inverses of many Cholesky factors."""
+    images = load_digits().images
+    windows = np.lib.stride_tricks.sliding_window_view(images, (4, 4), axis=(1, 2))
+    patches = windows.reshape(len(images), 25, 16)
+    factors = np.linalg.cholesky(np.einsum("npi,npj->nij", patches, patches) + np.eye(16))
+    print(f"Triangular inversion: whitening matrices of {len(factors)} digits, 16 x 16")
+    _, first = seconds(lambda: invert_lower(factors))
+    inverses, again = seconds(lambda: invert_lower(factors))
+    peer, time_of_peer = seconds(lambda: np.linalg.inv(factors))
+    print(f"  inverses      {np.abs(inverses - peer).max():.1e} from numpy's: {again:.4f} s"
+          f" (first call {first:.2f} s)")  # fmt: skip
+    print(f"  numpy         {time_of_peer:.4f} s")
+
+
+def delta_rule_memory() -> None:
+    """A memory that reads digits once, in order, and is then asked for the labels of others."""
+    X, y = load_digits(return_X_y=True)
+    keys = (X / np.linalg.norm(X, axis=1, keepdims=True))[None, :, None]
+    values = np.eye(10)[y][None, :, None]
+    strengths = np.full((1, 1200, 1), 0.5)
+
+    def read() -> Any:
+        return delta_rule(keys[:, :1200], keys[:, :1200], values[:, :1200], strengths)
+
+    _, first = seconds(read)
+    result, again = seconds(read)
+    right = ((keys[0, 1200:, 0] @ result.final_state[0, 0]).argmax(1) == y[1200:]).mean()
+    print(f"Delta rule: a memory of {X.shape[1]} x 10 after one look at 1200 digits")
+    print(
+        f"  recall        {right:.1%} of the others right: {again:.4f} s (first call {first:.2f} s)"
+    )
+
+
 if __name__ == "__main__":
     chamfer()
     matching()
@@ -229,3 +263,5 @@ if __name__ == "__main__":
     propagation()
     clustering()
     structure()
+    triangular_inversion()
+    delta_rule_memory()

@@ -11,4 +11,6 @@ except ImportError as error:
         "skfrontier.nn needs PyTorch: pip install 'scikit-frontier[torch]'."
     ) from error
 
-__all__: list[str] = []
+from skfrontier.algos.neural.delta_rule.nn import DeltaNet, DeltaNetState
+
+__all__ = ["DeltaNet", "DeltaNetState"]

@@ -105,6 +105,18 @@ from skfrontier.algos.graphs.structure import (
     leave_many_out_score,
     select_kappa,
 )
+from skfrontier.algos.neural.delta_rule import (
+    DeltaRuleResult,
+    delta_rule,
+    delta_rule_inverse_bound,
+    delta_rule_matrix,
+)
+from skfrontier.algos.neural.triangular_inversion import (
+    InverseReport,
+    invert_lower,
+    invert_unit_lower,
+    triangular_inverse_report,
+)
 from skfrontier.algos.statistics.truncated_boolean.combination import (
     combine_moves,
     estimated_efficiency,
@@ -154,6 +166,7 @@ __all__ = [
     "Clouds",
     "ClusterReport",
     "ConstrainedPrecision",
+    "DeltaRuleResult",
     "EdgeList",
     "EmpiricalSupport",
     "ExplicitSet",
@@ -164,6 +177,7 @@ __all__ = [
     "Hierarchy",
     "Hull",
     "Intersection",
+    "InverseReport",
     "KMeansResult",
     "LassoSupports",
     "LeaveManyOut",
@@ -199,6 +213,9 @@ __all__ = [
     "conditional_logit",
     "constrained_precision",
     "cycle_bound",
+    "delta_rule",
+    "delta_rule_inverse_bound",
+    "delta_rule_matrix",
     "directed_scores",
     "dynamic_regret",
     "eigen_directions",
@@ -213,6 +230,8 @@ __all__ = [
     "gibbs_truncated",
     "importance_log_mass",
     "information",
+    "invert_lower",
+    "invert_unit_lower",
     "is_balanced",
     "lasso_supports",
     "leader_follower_equilibrium",
@@ -250,6 +269,7 @@ __all__ = [
     "symmetrize_signed",
     "sz_sparsify",
     "toeplitz_fjlt",
+    "triangular_inverse_report",
     "truncated_sgd",
     "weighted_kmeans",
     "zorder_candidates",

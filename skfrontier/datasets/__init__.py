@@ -65,11 +65,17 @@ from skfrontier.datasets.graphs.structure import (
     make_ising,
     make_mixed_tree,
 )
+from skfrontier.datasets.neural.delta_rule import (
+    AssociativeRecall,
+    make_associative_recall,
+    make_delta_rule_keys,
+)
 from skfrontier.datasets.statistics.ballots import fetch_pabulib, fetch_preflib_nominations
 from skfrontier.datasets.statistics.capture_histories import load_hares, load_lists
 from skfrontier.datasets.statistics.truncated_boolean import make_truncated_boolean
 
 __all__ = [
+    "AssociativeRecall",
     "Contacts",
     "GraphStep",
     "GraphStream",
@@ -104,9 +110,11 @@ __all__ = [
     "load_shuttle_stream",
     "make_adversarial_bandit",
     "make_adversarial_line",
+    "make_associative_recall",
     "make_bernoulli_bandit",
     "make_chamfer_pair",
     "make_classification_bandit",
+    "make_delta_rule_keys",
     "make_drifting_bandit",
     "make_dynamic_matching",
     "make_evolving_sbm",
