@@ -63,6 +63,12 @@ from skfrontier.datasets.graphs.structure import (
     make_ising,
     make_mixed_tree,
 )
+from skfrontier.datasets.neural.decoding import (
+    MarkovSequenceModel,
+    TemplateSequenceModel,
+    make_markov_sequences,
+    make_template_sequences,
+)
 from skfrontier.datasets.statistics.ballots import fetch_pabulib, fetch_preflib_nominations
 from skfrontier.datasets.statistics.capture_histories import load_hares, load_lists
 from skfrontier.datasets.statistics.truncated_boolean import make_truncated_boolean
@@ -71,9 +77,11 @@ __all__ = [
     "Contacts",
     "GraphStep",
     "GraphStream",
+    "MarkovSequenceModel",
     "MatchingOp",
     "PlantedPair",
     "TaxiTrips",
+    "TemplateSequenceModel",
     "WithdrawingAdversary",
     "fetch_bitcoin_alpha",
     "fetch_bitcoin_otc",
@@ -111,6 +119,7 @@ __all__ = [
     "make_hidden_window_bandit",
     "make_ising",
     "make_knn_stream",
+    "make_markov_sequences",
     "make_mixed_tree",
     "make_model_selection_bandit",
     "make_procrustes_wasserstein",
@@ -120,6 +129,7 @@ __all__ = [
     "make_signed_random",
     "make_superquadrics",
     "make_switching_bandit",
+    "make_template_sequences",
     "make_truncated_boolean",
     "make_view_pair",
 ]
