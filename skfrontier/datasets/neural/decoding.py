@@ -95,7 +95,7 @@ class TemplateSequenceModel:
         with np.errstate(divide="ignore"):
             hit, miss = np.log(1 - self.noise), np.log(other)
         # Depth first, the likeliest child first, so that good sequences are found early.
-        stack = [((), np.log(self.weights))]
+        stack: list[tuple[tuple[Any, ...], Any]] = [((), np.log(self.weights))]
         for _ in range(_NODE_LIMIT):
             if not stack:
                 return np.array(best, dtype=np.int64)
@@ -106,7 +106,7 @@ class TemplateSequenceModel:
             if depth == length:
                 best, best_value = prefix, logsumexp(terms)
                 continue
-            children = [
+            children: list[tuple[tuple[Any, ...], Any]] = [
                 (
                     (*prefix, token),
                     terms + np.where(self.templates[:, depth] == token, hit, miss),

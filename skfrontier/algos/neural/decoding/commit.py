@@ -294,7 +294,7 @@ def _commit(
     rounding = _half_spacing(values) if complement else 0.0
     runner_rounding = 0.0 if runner_up is None else _half_spacing(runner_up)
     tolerance = 1e-12 + rounding + runner_rounding
-    settings = {
+    settings: dict[str, Any] = {
         "pad": rounding + calibration_error,
         "runner_pad": runner_rounding + calibration_error,
         "rule": rule,

@@ -179,7 +179,7 @@ def _check_marginals(probabilities: Any, masked: np.ndarray) -> TokenConfidence:
             f"{rows[first].min()}."
         )
     found = probability_confidence(rows)
-    fields = {"token": np.zeros(len(masked), np.int64)}
+    fields: dict[str, np.ndarray] = {"token": np.zeros(len(masked), np.int64)}
     fields |= {name: np.zeros(len(masked)) for name in ("confidence", "deficit", "runner_up")}
     for name, full in fields.items():
         full[masked] = getattr(found, name)
