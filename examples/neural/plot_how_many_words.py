@@ -9,8 +9,8 @@ together? Three rules answer from the sorted confidences alone; one of them prov
 # %%
 # The profile of one step
 # -----------------------
-# Deficits are one minus the confidences. The certificate is the lower bound on the probability of the committed
-# tokens less the upper bound on that of any others, and must stay positive.
+# Deficits are one minus the confidences. The certificate is the lower bound on the probability of the
+# committed tokens less the upper bound on that of any others, and must stay positive.
 import matplotlib.pyplot as plt
 import numpy as np
 
