@@ -53,9 +53,11 @@ class TrainedDecoder:
             logits = self.model(torch.from_numpy(x)[None])[0]
         return logits.to(torch.float64).softmax(dim=-1).numpy()
 
-    def decode(self, rule: str, rule_params: dict[str, Any]) -> list[DecodeResult]:
-        """Fill in every window."""
-        starts = np.where(self.masks, -1, self.windows)
+    def decode(
+        self, rule: str, rule_params: dict[str, Any], n_windows: int | None = None
+    ) -> list[DecodeResult]:
+        """Fill in the first ``n_windows`` windows; None: all of them."""
+        starts = np.where(self.masks, -1, self.windows)[:n_windows]
         return [
             decode_masked(self.marginals, WINDOW, rule=rule, rule_params=rule_params, x0=x)
             for x in starts

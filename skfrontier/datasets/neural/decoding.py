@@ -9,6 +9,7 @@ from scipy.special import logsumexp, softmax
 from skfrontier.algos._validation import check_count, check_generator, check_interval
 
 _NODE_LIMIT = 200_000
+_IMPOSSIBLE = "x must have positive probability: the tokens given exclude each other."
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,17 @@ class TemplateSequenceModel:
         -------
         ndarray of shape (length, n_tokens)
             Rows of given positions have all their mass on the token given.
+
+        Raises
+        ------
+        ValueError
+            If the given tokens have probability zero, as they can without noise.
         """
         x = _check_sequences(x, self.templates.shape[1], self.n_tokens, masked=True)
         given = x >= 0
         log_posterior = np.log(self.weights) + self._log_likelihoods(x[None], given)[0]
+        if log_posterior.max() == -np.inf:
+            raise ValueError(_IMPOSSIBLE)
         posterior = softmax(log_posterior)
         other = self.noise / (self.n_tokens - 1)
         result = np.full((len(x), self.n_tokens), other)
@@ -227,7 +235,7 @@ class MarkovSequenceModel:
             law = law * weight
             total = law.sum()
             if not total > 0:
-                raise ValueError("x must have positive probability: the tokens given exclude it.")
+                raise ValueError(_IMPOSSIBLE)
             forward[j] = law / total
             log_total += float(np.log(total))
             law = forward[j] @ self.transition

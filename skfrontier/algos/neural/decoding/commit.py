@@ -9,8 +9,6 @@ from skfrontier.algos._validation import as_numbers, check_choice, check_count, 
 from skfrontier.algos.neural.decoding import rules
 from skfrontier.algos.neural.decoding.result import CommitResult
 
-# Half the spacing of numbers just below one: how far a confidence may have been rounded up.
-_HALF_SPACING = {"float32": 2.0**-25, "float16": 2.0**-12, "bfloat16": 2.0**-9}
 _NO_LIMIT = np.iinfo(np.int64).max
 
 
@@ -287,13 +285,17 @@ def _commit(
         values = _numbers(values, name)
         mask = np.ones(values.shape, bool) if mask is None else np.asarray(mask)
         runner_up = None if runner_up is None else _numbers(runner_up, "runner_up")
-    elif mask is None:
-        mask = _all_true(values)
+    else:
+        _check_real(values, name)
+        if runner_up is not None:
+            _check_real(runner_up, "runner_up")
+        mask = _all_true(values) if mask is None else mask
     _check_shapes(name, values, mask, runner_up)
 
-    rounding = _half_spacing(values) if complement else 0.0
+    value_rounding = _half_spacing(values)
+    rounding = value_rounding if complement else 0.0
     runner_rounding = 0.0 if runner_up is None else _half_spacing(runner_up)
-    tolerance = 1e-12 + rounding + runner_rounding
+    tolerance = 1e-12 + value_rounding + runner_rounding
     settings: dict[str, Any] = {
         "pad": rounding + calibration_error,
         "runner_pad": runner_rounding + calibration_error,
@@ -322,11 +324,11 @@ def _commit(
         fields = [getattr(result, field) for field in result.__dataclass_fields__]
         return result if batched else CommitResult(*(field[0] for field in fields))
 
-    values = values.astype(np.float64, copy=False)
+    values, mask = _read_only(values, np.float64), _read_only(mask, np.bool_)
     if runner_up is None:
         alternatives = values[:0, :0]
     else:
-        alternatives = runner_up.astype(np.float64, copy=False)
+        alternatives = _read_only(runner_up, np.float64)
         _check_runner_up(alternatives, 1 - values if complement else values, mask, tolerance)
     commit, n_commit, score, lower_bound, bad = rules.commit_prefixes(
         values, complement, mask, alternatives, runner_up is not None, *settings.values()
@@ -354,6 +356,11 @@ def _numbers(values: Any, name: str) -> np.ndarray:
     return array
 
 
+def _check_real(values: Any, name: str) -> None:
+    if values.dtype.is_complex:
+        raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}.")
+
+
 def _all_true(values: Any) -> Any:
     from torch import bool as torch_bool
 
@@ -374,7 +381,22 @@ def _check_shapes(name: str, values: Any, mask: Any, runner_up: Any) -> None:
 
 
 def _half_spacing(values: Any) -> float:
-    return _HALF_SPACING.get(str(values.dtype).removeprefix("torch."), 0.0)
+    """How far a number below one may have been rounded; zero in float64, where the slack covers it."""
+    if isinstance(values, np.ndarray):
+        spacing = float(np.finfo(values.dtype).eps) if values.dtype.kind == "f" else 0.0
+    else:
+        from torch import finfo
+
+        spacing = finfo(values.dtype).eps if values.dtype.is_floating_point else 0.0
+    # The spacing is that above one; below it is half as wide.
+    return spacing / 4 if spacing > np.finfo(np.float64).eps else 0.0
+
+
+def _read_only(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """The array as the kernel takes it: one layout and one protection, so that it compiles once."""
+    view = np.require(array, dtype, ["C", "A"]).view()
+    view.setflags(write=False)
+    return view
 
 
 def _check_runner_up(

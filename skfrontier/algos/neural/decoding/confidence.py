@@ -68,7 +68,8 @@ def token_confidence(logits: Any) -> TokenConfidence:
             "logits must be finite or -inf, with a finite one at each position; "
             f"the largest at position {row} is {top[row]}."
         )
-    found = _in_chunks(rows, lambda part: np.exp(part - part.max(axis=1, keepdims=True)))
+    with np.errstate(over="ignore"):  # a gap beyond the largest float is as good as infinite
+        found = _in_chunks(rows, lambda part: np.exp(part - part.max(axis=1, keepdims=True)))
     return TokenConfidence(*(values.reshape(array.shape[:-1]) for values in found))
 
 

@@ -93,7 +93,9 @@ def decode_masked(
     (True, True, True)
     """
     length = check_count(length, "length", 1)
-    block = length if block_length is None else check_count(block_length, "block_length")
+    block = (
+        length if block_length is None else min(check_count(block_length, "block_length"), length)
+    )
     rule = check_choice(rule, "rule", tuple(_RULES))
     parameters, with_runner_up = _rule_parameters(rule, rule_params)
 

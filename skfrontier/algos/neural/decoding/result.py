@@ -23,7 +23,9 @@ class CommitResult:
     lower_bound : float or float64 array of shape (B,)
         Lower bound on the joint probability of the committed tokens; below zero it says nothing.
     certified : bool or bool array of shape (B,)
-        Whether the committed tokens are proven to be the unique joint mode of their positions.
+        Whether the committed tokens are proven to be the unique joint mode of their positions. One
+        position alone needs no proof, unless confidences may be off: its token is a mode of its
+        marginal, the lower one of two equally probable.
     """
 
     commit: Any
