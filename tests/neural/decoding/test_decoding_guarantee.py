@@ -125,6 +125,7 @@ def test_deficits_of_wide_gaps(dtype):
 
 
 def test_token_confidence_edges():
+    assert token_confidence([[1e308, -1e308]]).deficit.tolist() == [0.0]
     found = token_confidence([[[-np.inf, 2.0], [1.0, 1.0]]])
     assert found.token.tolist() == [[1, 0]]
     assert found.deficit.tolist() == [[0, 0.5]]

@@ -1,5 +1,6 @@
 """The decode loop and the toy laws that it is tried on."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -68,6 +69,17 @@ def test_toy_laws_refuse_bad_input():
         make_markov_sequences(3, 3, concentration=0)
 
 
+@pytest.mark.parametrize(("noise", "x"), [(0, [0, 1, 2, 0, 1, 2]), (1, [0] * 5 + [-1])])
+def test_impossible_tokens_are_told(noise, x):
+    templates = [[0] * 6, [1] * 6, [2] * 6] if noise == 0 else [[0] * 6]
+    model = replace(
+        make_template_sequences(len(templates), 6, 3, noise=noise, random_state=0),
+        templates=np.array(templates),
+    )
+    with pytest.raises(ValueError, match="x must have positive probability"):
+        model.marginals(x)
+
+
 def test_models_repeat_for_a_seed():
     first, second = (make_template_sequences(3, 20, 7, random_state=5) for _ in range(2))
     np.testing.assert_array_equal(first.templates, second.templates)
@@ -109,6 +121,13 @@ def test_blocks_come_from_the_left(model):
     result = decode_masked(model.marginals, 24, rule="top_k", rule_params={"k": 4}, block_length=10)
     assert [set(part // 10) for part in np.split(result.order, [10, 20])] == [{0}, {1}, {2}]
     assert result.commit_sizes.tolist() == [4, 4, 2, 4, 4, 2, 4]
+
+
+def test_blocks_longer_than_the_sequence_are_no_blocks(model):
+    expected = decode_masked(model.marginals, 24)
+    for block_length in (24, 10**20):
+        result = decode_masked(model.marginals, 24, block_length=block_length)
+        np.testing.assert_array_equal(result.order, expected.order)
 
 
 def test_given_tokens_stay(model):

@@ -277,6 +277,72 @@ def test_score_does_not_increase_with_the_set():
     assert (np.diff(scores) <= 0).all()
 
 
+@pytest.mark.parametrize("c", [0.1, 0.3, 0.35, 0.45, 0.5, 0.9])
+def test_a_confidence_equal_to_the_threshold_passes(c):
+    assert threshold_commit([c] * 3, threshold=c).n_commit == 3  # not through 1 - (1 - c)
+    assert threshold_commit([np.nextafter(c, 0)] * 3, threshold=c).n_commit == 1
+
+
+def adversarial_profile(rng, gap):
+    """Deficits whose certificate is ``-gap`` at most: the sharp law has another mode."""
+    d = rng.random(int(rng.integers(2, 40))) ** rng.uniform(0.1, 4) + 1e-3
+    return d * (1 + gap) / (d.sum() + d.max())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_confidences_that_rounded_up_certify_nothing_false(dtype):
+    rng = np.random.default_rng(0)
+    rounded_above = 0
+    for _ in range(1000):
+        d = adversarial_profile(rng, 1e-15)
+        c = (1 - d).astype(dtype)
+        naive = 1 - c.astype(float)
+        rounded_above += 1 - naive.sum() - naive.max() > 1e-12
+        assert not frechet_commit(c, min_commit=len(d)).certified
+        assert frechet_commit(c).n_commit < len(d)
+    assert rounded_above > 100 or dtype == "float64"
+
+
+def test_deficits_of_low_precision_take_runners_up_of_high_precision():
+    d = np.array([0.3, 0.1])
+    for dtype in (np.float16, np.float32):
+        assert frechet_commit(deficits=d.astype(dtype), runner_up=d).n_commit == 2
+        assert frechet_commit(deficits=d, runner_up=d.astype(dtype)).n_commit == 2
+        assert frechet_commit((1 - d).astype(dtype), runner_up=d).n_commit == 2
+
+
+def test_runner_up_certificates_refuse_ties_too():
+    # Two variables, P(0, 0) = P(1, 0): no certificate, whatever the precision of the halves.
+    assert not frechet_commit(deficits=[0.5, 0.0], runner_up=[0.5, 0.0], min_commit=2).certified
+    third = 1 / 3  # 1 - 2/3 - 1/3
+    tied = frechet_commit(deficits=[third, third], runner_up=[third, third], min_commit=2)
+    assert not tied.certified
+
+
+def test_every_layout_uses_one_specialisation(tmp_path):
+    from skfrontier.algos.neural.decoding.rules import commit_prefixes
+
+    c = np.random.default_rng(0).random((4, 10))
+    expected = frechet_commit(c, mask=c > 0.2).commit
+    before = len(commit_prefixes.signatures)
+    mapped = np.memmap(tmp_path / "c", c.dtype, "w+", shape=c.shape)
+    mapped[:] = c
+    mapped.flush()
+    packed = np.zeros(c.shape, dtype=[("flag", "i1"), ("c", "f8")])  # unaligned
+    packed["c"] = c
+    for same in (
+        np.asfortranarray(c),
+        np.repeat(c, 2, axis=1)[:, ::2],
+        np.memmap(tmp_path / "c", c.dtype, "r", shape=c.shape),
+        packed["c"],
+        c.astype(">f8"),
+        c.tolist(),
+    ):
+        result = frechet_commit(same, mask=np.asfortranarray(c > 0.2), runner_up=None)
+        np.testing.assert_array_equal(result.commit, expected)
+    assert len(commit_prefixes.signatures) == before
+
+
 def test_input_is_left_alone():
     c = np.random.default_rng(0).random((4, 9))
     c.setflags(write=False)

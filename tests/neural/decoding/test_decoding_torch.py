@@ -184,6 +184,53 @@ def test_bad_marginals_of_the_device(torch, device):
         decode_masked(lambda x: P[:2], 5, x0=x0)
 
 
+def test_precisions_below_float16(torch):
+    for dtype in (torch.float8_e4m3fn, torch.float8_e5m2):
+        half_spacing = torch.finfo(dtype).eps / 4
+        result = frechet_commit(torch.ones(100).to(dtype))
+        assert (
+            (int(result.n_commit) + 1) * half_spacing
+            < 1
+            <= (int(result.n_commit) + 2) * half_spacing
+        )
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+def test_rounded_up_tensors_certify_nothing_false(torch, device, dtype):
+    rng = np.random.default_rng(0)
+    d = rng.random((2000, 12)) ** rng.uniform(0.1, 4, (2000, 1)) + 1e-3
+    d *= (1 + 1e-15) / (d.sum(axis=1) + d.max(axis=1))[:, None]  # the sharp law has another mode
+    c = torch.from_numpy(1 - d).to(getattr(torch, dtype)).to(device)
+    assert not frechet_commit(c, min_commit=12).certified.any().item()
+
+
+def test_low_precision_deficits_with_runners_up(torch, device):
+    d = torch.tensor([0.3, 0.1], dtype=torch.float64, device=device)
+    for dtype in (torch.bfloat16, torch.float16, torch.float32):
+        result = frechet_commit(deficits=d.to(dtype), runner_up=d)
+        assert int(result.n_commit) == 2
+        assert result.certified.item()
+
+
+def test_a_tensor_equal_to_the_threshold_passes(torch, device):
+    for c in (0.1, 0.3, 0.45, 0.9):
+        values = torch.full((3,), c, dtype=torch.float64, device=device)
+        assert int(threshold_commit(values, threshold=c).n_commit) == 3
+
+
+def test_tensors_of_the_wrong_kind_are_named(torch):
+    for call in (frechet_commit, token_confidence):
+        with pytest.raises(ValueError, match=r"must hold real numbers, got dtype torch\.complex64"):
+            call(torch.eye(3) + 0j)
+        with pytest.raises(ValueError, match="is a sparse tensor; use"):
+            call(torch.eye(3).to_sparse())
+    x0 = torch.full((4,), -1)
+    with pytest.raises(ValueError, match=r"marginals\(x\) must hold real numbers"):
+        decode_masked(lambda x: torch.full((4, 2), 0.5) + 0j, 4, x0=x0)
+    with pytest.raises(ValueError, match=r"row 0 sums to 1\.0, its least entry is -1\.0"):
+        decode_masked(lambda x: torch.tensor([[2.0, -1.0]] * 4), 4, x0=x0)
+
+
 def test_numpy_calls_do_not_import_torch():
     code = (
         "import sys; from skfrontier.algos import decode_masked, frechet_commit, token_confidence;"

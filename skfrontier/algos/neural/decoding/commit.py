@@ -42,7 +42,8 @@ def frechet_commit(
         By how much the true probability of a token may lie below its confidence, or that of the runner-up
         above the one given.
     min_commit : int, default=1
-        Commit at least so many of the masked positions, the most confident ones, certified or not.
+        Commit at least so many of the masked positions, certified or not: after those that pass come the
+        most confident others.
     max_commit : int or None, default=None
         Commit at most so many.
 
@@ -286,9 +287,7 @@ def _commit(
         mask = np.ones(values.shape, bool) if mask is None else np.asarray(mask)
         runner_up = None if runner_up is None else _numbers(runner_up, "runner_up")
     else:
-        _check_real(values, name)
-        if runner_up is not None:
-            _check_real(runner_up, "runner_up")
+        _check_tensors(**{name: values}, mask=mask, runner_up=runner_up)
         mask = _all_true(values) if mask is None else mask
     _check_shapes(name, values, mask, runner_up)
 
@@ -356,9 +355,12 @@ def _numbers(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def _check_real(values: Any, name: str) -> None:
-    if values.dtype.is_complex:
-        raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}.")
+def _check_tensors(**tensors: Any) -> None:
+    from skfrontier.algos.neural.decoding import nn
+
+    for name, tensor in tensors.items():
+        if tensor is not None:
+            nn.check_real(tensor, name)
 
 
 def _all_true(values: Any) -> Any:

@@ -8,6 +8,7 @@ from skfrontier.algos._torch import are_tensors
 from skfrontier.algos._validation import as_numbers
 from skfrontier.algos.neural.decoding.result import TokenConfidence
 
+SUM_TOLERANCE = 1e-6  # by how much the sum of probabilities may differ from one
 _CHUNK = 1 << 21  # entries that are turned into float64 at a time
 
 
@@ -55,6 +56,7 @@ def token_confidence(logits: Any) -> TokenConfidence:
         _check_tokens(tuple(logits.shape))
         from skfrontier.algos.neural.decoding import nn
 
+        nn.check_real(logits, "logits")
         return nn.token_confidence(logits)
     array = as_numbers(logits, "logits")
     if array.dtype.kind not in "fiu":
@@ -76,6 +78,14 @@ def token_confidence(logits: Any) -> TokenConfidence:
 def probability_confidence(probabilities: np.ndarray) -> TokenConfidence:
     """The same for an array (n, n_tokens) whose rows are probabilities."""
     return TokenConfidence(*_in_chunks(probabilities, lambda part: part.copy()))
+
+
+def no_law(row: int, total: float, least: float) -> ValueError:
+    """What is raised where a row of marginals is no probability vector."""
+    return ValueError(
+        f"marginals must return rows of probabilities that sum to 1 within 1e-6; row {row} "
+        f"sums to {total}, its least entry is {least}. In a precision below float32 sums are further off."
+    )
 
 
 def _in_chunks(rows: np.ndarray, weigh: Any) -> list[np.ndarray]:

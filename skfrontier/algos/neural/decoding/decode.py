@@ -13,7 +13,11 @@ from skfrontier.algos.neural.decoding.commit import (
     threshold_commit,
     top_k_commit,
 )
-from skfrontier.algos.neural.decoding.confidence import probability_confidence
+from skfrontier.algos.neural.decoding.confidence import (
+    SUM_TOLERANCE,
+    no_law,
+    probability_confidence,
+)
 from skfrontier.algos.neural.decoding.result import CommitResult, DecodeResult, TokenConfidence
 
 _RULES: dict[str, Callable[..., CommitResult]] = {
@@ -22,7 +26,6 @@ _RULES: dict[str, Callable[..., CommitResult]] = {
     "threshold": threshold_commit,
     "top_k": top_k_commit,
 }
-_SUM_TOLERANCE = 1e-6
 
 
 def decode_masked(
@@ -172,14 +175,10 @@ def _check_marginals(probabilities: Any, masked: np.ndarray) -> TokenConfidence:
         )
     rows = P[masked].astype(np.float64)
     sums = rows.sum(axis=1)
-    wrong = ~(np.abs(sums - 1) <= _SUM_TOLERANCE) | (rows < 0).any(axis=1)
+    wrong = ~(np.abs(sums - 1) <= SUM_TOLERANCE) | (rows < 0).any(axis=1)
     if wrong.any():
         first = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            "marginals must return rows of probabilities that sum to 1 within 1e-6; row "
-            f"{int(np.flatnonzero(masked)[first])} sums to {sums[first]}, its least entry is "
-            f"{rows[first].min()}."
-        )
+        raise no_law(int(np.flatnonzero(masked)[first]), sums[first], rows[first].min())
     found = probability_confidence(rows)
     fields: dict[str, np.ndarray] = {"token": np.zeros(len(masked), np.int64)}
     fields |= {name: np.zeros(len(masked)) for name in ("confidence", "deficit", "runner_up")}

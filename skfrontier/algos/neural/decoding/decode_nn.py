@@ -6,10 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from skfrontier.algos.neural.decoding.nn import probability_confidence
+from skfrontier.algos.neural.decoding.confidence import SUM_TOLERANCE, no_law
+from skfrontier.algos.neural.decoding.nn import check_real, probability_confidence
 from skfrontier.algos.neural.decoding.result import CommitResult, DecodeResult, TokenConfidence
-
-_SUM_TOLERANCE = 1e-6
 
 
 def decode(
@@ -33,7 +32,7 @@ def decode(
         probabilities = marginals(x.clone())
         _check(probabilities, len(x), x.device)
         sums = probabilities.sum(dim=1, dtype=torch.float64)
-        wrong = ~((sums - 1).abs() <= _SUM_TOLERANCE) | (probabilities < 0).any(dim=1)
+        wrong = ~((sums - 1).abs() <= SUM_TOLERANCE) | (probabilities < 0).any(dim=1)
         found = probability_confidence(torch.where(masked[:, None], probabilities, 1.0))
         candidates = masked & (blocks == torch.where(masked, blocks, len(x)).min())
         step = commit(found, candidates)
@@ -46,10 +45,7 @@ def decode(
         status = torch.stack([(x == -1).sum(), wrong.sum(), wrong.to(torch.int8).argmax()])
         n_masked, n_wrong, first = status.tolist()
         if n_wrong:
-            raise ValueError(
-                "marginals must return rows of probabilities that sum to 1 within 1e-6; row "
-                f"{first} sums to {float(sums[first])}."
-            )
+            raise no_law(first, float(sums[first]), float(probabilities[first].min()))
     by_deficit = deficit_of.sort(stable=True).indices
     order = by_deficit[step_of[by_deficit].sort(stable=True).indices]
     sizes = torch.bincount(step_of + 1, minlength=n_steps + 1)
@@ -60,6 +56,7 @@ def decode(
 def _check(probabilities: Any, length: int, device: torch.device) -> None:
     if not isinstance(probabilities, Tensor) or probabilities.device != device:
         raise TypeError(f"marginals must return a tensor on {device}, as x0 is one.")
+    check_real(probabilities, "marginals(x)")
     if probabilities.ndim != 2 or probabilities.shape[0] != length or probabilities.shape[1] == 0:
         raise ValueError(
             f"marginals must return shape ({length}, n_tokens), got {tuple(probabilities.shape)}."

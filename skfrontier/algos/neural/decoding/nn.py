@@ -15,6 +15,14 @@ from skfrontier.algos.neural.decoding.rules import (
 )
 
 
+def check_real(values: Tensor, name: str) -> None:
+    """Raise unless the tensor is dense and holds real numbers."""
+    if values.layout != torch.strided:
+        raise ValueError(f"{name} is a sparse tensor; use {name}.to_dense().")
+    if values.dtype.is_complex:
+        raise ValueError(f"{name} must hold real numbers, got dtype {values.dtype}.")
+
+
 def commit_prefixes(
     values: Tensor,
     complement: bool,
@@ -37,7 +45,8 @@ def commit_prefixes(
     """
     values = values.to(torch.float64)
     valid = (values >= 0) & (values <= 1)
-    deficits = 1.0 - values if complement else values
+    complements = 1.0 - values
+    deficits, confidences = (complements, values) if complement else (values, complements)
     alternatives = deficits + pad
     if runner_up is not None:
         runner_up = runner_up.to(torch.float64)
@@ -49,7 +58,7 @@ def commit_prefixes(
     order = deficits.masked_fill(~mask, torch.inf).sort(dim=1, stable=True).indices
     if runner_up is not None:  # positions that would pass alone come first
         one = torch.ones((), dtype=torch.int64, device=values.device)
-        alone = _passes(rule, parameter, one, deficits, deficits + pad, alternatives) & mask
+        alone = _passes(rule, parameter, one, confidences, deficits + pad, alternatives) & mask
         last = (~alone).to(torch.int8).gather(1, order)
         order = order.gather(1, last.sort(dim=1, stable=True).indices)
 
@@ -60,7 +69,9 @@ def commit_prefixes(
     if values.shape[1]:
         largest = largest.cummax(dim=1).values
     rank = torch.arange(1, values.shape[1] + 1, device=values.device)
-    passing = _passes(rule, parameter, rank, deficits, totals, largest) & present
+    passing = (
+        _passes(rule, parameter, rank, confidences.gather(1, order), totals, largest) & present
+    )
     if runner_up is not None:
         passing &= alone.gather(1, order)
     n_commit = (passing & (rank <= max_commit)).to(torch.int64).cumprod(dim=1).sum(dim=1)
@@ -82,7 +93,7 @@ def commit_prefixes(
 
 
 def _passes(
-    rule: int, parameter: float, n: Tensor, deficit: Tensor, total: Tensor, largest: Tensor
+    rule: int, parameter: float, n: Tensor, confidence: Tensor, total: Tensor, largest: Tensor
 ) -> Tensor:
     if rule == FRECHET:
         return (1.0 - total) - largest > parameter + SLACK * n.to(torch.float64)
@@ -90,10 +101,10 @@ def _passes(
         size = n.to(torch.float64)
         return (size + 1) * largest + SLACK * size < parameter
     if rule == FACTOR_PUBLISHED:
-        return 1.0 - deficit >= 1.0 - parameter / (n.to(torch.float64) + 1)
+        return confidence >= 1.0 - parameter / (n.to(torch.float64) + 1)
     if rule == THRESHOLD:
-        return 1.0 - deficit >= parameter
-    return (n <= parameter).expand_as(deficit)
+        return confidence >= parameter
+    return (n <= parameter).expand_as(confidence)
 
 
 def _at(running: Tensor, n: Tensor) -> Tensor:

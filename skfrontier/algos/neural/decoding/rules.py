@@ -60,9 +60,10 @@ def commit_prefixes(
                 return commit, n_commit, score, lower_bound, bad
             n_masked += 1
             deficit = 1.0 - value if complement else value
+            confidence = value if complement else 1.0 - value
             total = deficit + pad
             largest = runner_up[row, j] + runner_pad if has_runner_up else total
-            if _passes(rule, parameter, 1, deficit, total, largest):
+            if _passes(rule, parameter, 1, confidence, total, largest):
                 keys[size] = deficit
                 positions[size] = j
                 size += 1
@@ -76,7 +77,8 @@ def commit_prefixes(
             new_total = total + (keys[0] + pad)
             bound = runner_up[row, j] + runner_pad if has_runner_up else keys[0] + pad
             new_largest = max(largest, bound)
-            if not _passes(rule, parameter, n + 1, keys[0], new_total, new_largest):
+            confidence = values[row, j] if complement else 1.0 - values[row, j]
+            if not _passes(rule, parameter, n + 1, confidence, new_total, new_largest):
                 break
             size = _pop(keys, positions, size)
             commit[row, j] = True
@@ -111,8 +113,8 @@ def commit_prefixes(
 
 
 @inner
-def _passes(rule, parameter, n, deficit, total, largest):
-    """Whether a set of ``n`` positions passes whose last member has this deficit.
+def _passes(rule, parameter, n, confidence, total, largest):
+    """Whether a set of ``n`` positions passes whose last member has this confidence.
 
     ``total`` is the sum of the padded deficits, ``largest`` the greatest padded alternative.
     """
@@ -121,9 +123,9 @@ def _passes(rule, parameter, n, deficit, total, largest):
     if rule == FACTOR:
         return (n + 1) * largest + SLACK * n < parameter
     if rule == FACTOR_PUBLISHED:
-        return 1.0 - deficit >= 1.0 - parameter / (n + 1)
+        return confidence >= 1.0 - parameter / (n + 1)
     if rule == THRESHOLD:
-        return 1.0 - deficit >= parameter
+        return confidence >= parameter
     return n <= parameter
 
 
