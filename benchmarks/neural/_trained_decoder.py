@@ -63,10 +63,24 @@ class TrainedDecoder:
             for x in starts
         ]
 
-    def accuracy(self, results: list[DecodeResult]) -> float:
-        """Share of the masked characters that came out as in the text."""
+    def accuracy(self, results: list[DecodeResult]) -> tuple[float, float]:
+        """Share of the masked characters that came out as in the text, with its standard error.
+
+        Windows are drawn on their own, characters of one window are not.
+        """
         tokens = np.array([result.tokens for result in results])
-        return float((tokens == self.windows)[self.masks].mean())
+        hits = ((tokens == self.windows) & self.masks).sum(axis=1)
+        masked = self.masks.sum(axis=1)
+        share = hits.sum() / masked.sum()
+        return float(share), float(np.linalg.norm(hits - share * masked) / masked.sum())
+
+    def unlike_single_steps(self, results: list[DecodeResult], one_at_a_time: Any) -> float:
+        """Share of the masked characters that come out otherwise, one at a time in the same order."""
+        starts = np.where(self.masks, -1, self.windows)
+        pairs = zip(starts, results, strict=True)
+        singles = [one_at_a_time(self.marginals, r.order, x) for x, r in pairs]
+        tokens = np.array([result.tokens for result in results])
+        return float((tokens != np.array(singles))[self.masks].mean())
 
     def tokens_per_step(self, results: list[DecodeResult]) -> float:
         """Characters that a call of the model gave on average."""

@@ -166,9 +166,13 @@ def _chain(seed: int) -> Any:
     return make_markov_sequences(64, 12, random_state=seed)
 
 
-def one_at_a_time(marginals: Callable[[np.ndarray], np.ndarray], order: np.ndarray) -> np.ndarray:
+def one_at_a_time(
+    marginals: Callable[[np.ndarray], np.ndarray],
+    order: np.ndarray,
+    start: np.ndarray | None = None,
+) -> np.ndarray:
     """Decode in the given order, a position at a time."""
-    x = np.full(len(order), -1)
+    x = np.full(len(order), -1) if start is None else start.copy()
     for j in order:
         x[j] = marginals(x)[j].argmax()
     return x
@@ -247,13 +251,16 @@ def _trained_case(n_steps: int, n_windows: int) -> Case:
 
         def contender(label: str, rule: str, parameters: dict[str, Any]) -> Contender:
             results = decoder.decode(rule, parameters)
-            accuracy, per_step = decoder.accuracy(results), decoder.tokens_per_step(results)
+            accuracy, stderr = decoder.accuracy(results)
+            per_step = decoder.tokens_per_step(results)
+            unlike = decoder.unlike_single_steps(results, one_at_a_time)
             return Contender(
                 label,
                 partial(decoder.decode, rule, parameters, n_timed),
                 share=n_timed / n_windows,
                 error=lambda _: 1 - accuracy,
-                note=f"{per_step:.3g} characters a step, {accuracy:.1%} of them as in the text; "
+                note=f"{per_step:.3g} characters a step; {accuracy:.1%} +- {stderr:.1%} as in the text, "
+                f"error: share of others; {unlike:.2%} unlike one at a time in the same order; "
                 f"expected calibration error {expected_gap:.3f}, largest {largest_gap:.3f}",
             )
 
