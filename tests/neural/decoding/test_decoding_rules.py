@@ -162,6 +162,9 @@ def test_confidences_of_low_precision_are_not_trusted_beyond_it(torch):
     ones = torch.ones(1000, dtype=torch.bfloat16)
     assert int(frechet_commit(ones).n_commit) == 510
     assert int(frechet_commit(ones.to(torch.float64)).n_commit) == 1000
+
+
+def test_half_precision_arrays_are_not_trusted_beyond_it():
     d = 2.0**-12  # float16: (n + 1) d < 1
     assert frechet_commit(np.ones(5000, np.float16)).n_commit == int(1 / d) - 2
     assert factor_commit(np.ones(5000, np.float16)).n_commit == int(1 / d) - 2

@@ -93,11 +93,7 @@ def commit_prefixes(
         while n < wanted:
             if size == 0 and not refilled:  # those that would not even pass alone come last
                 refilled = True
-                for j in range(length):
-                    if mask[row, j] and not commit[row, j]:
-                        keys[size] = 1.0 - values[row, j] if complement else values[row, j]
-                        positions[size] = j
-                        size += 1
+                size = _collect_rest(row, values, complement, mask, commit, keys, positions)
                 _heapify(keys, positions, size)
             j = positions[0]
             total += keys[0] + pad
@@ -110,6 +106,18 @@ def commit_prefixes(
         lower_bound[row] = 1.0 - total
         score[row] = (1.0 - total) - largest
     return commit, n_commit, score, lower_bound, bad
+
+
+@inner
+def _collect_rest(row, values, complement, mask, commit, keys, positions):
+    """Put the masked positions of the row that are not committed yet into the heap's arrays."""
+    size = 0
+    for j in range(values.shape[1]):
+        if mask[row, j] and not commit[row, j]:
+            keys[size] = 1.0 - values[row, j] if complement else values[row, j]
+            positions[size] = j
+            size += 1
+    return size
 
 
 @inner
