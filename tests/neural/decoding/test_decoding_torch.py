@@ -137,6 +137,21 @@ def test_token_confidence_equals_numpy(torch, device, dtype):
         )
 
 
+def test_logits_are_taken_in_parts(torch, device, monkeypatch):
+    from skfrontier.algos.neural.decoding import nn
+
+    logits = torch.randn(3, 7, 11, device=device).transpose(0, 1)
+    whole = token_confidence(logits)
+    assert whole.deficit.shape == (7, 3)
+    for entries in (1, 25, 11 * 21):
+        monkeypatch.setattr(nn, "_CHUNK", entries)
+        parts = token_confidence(logits)
+        for field in ("token", "confidence", "deficit", "runner_up"):
+            assert torch.equal(getattr(whole, field), getattr(parts, field))
+    assert token_confidence(torch.empty(0, 4, 5, device=device)).token.shape == (0, 4)
+    assert token_confidence(torch.tensor([1.0, 3.0], device=device)).token.shape == ()
+
+
 @pytest.fixture
 def model():
     return make_template_sequences(3, 40, 12, random_state=2)

@@ -70,8 +70,8 @@ def frechet_commit(
     time, in any order, each time the most probable token given those before, ends with the same tokens.
     Proven, whatever the joint law, by union and Fréchet bounds [1]_; the equivalence in any order, the
     optimality of the prefix (no set of n positions has a larger :math:`G`) and the certificate with
-    runners-up, which replaces :math:`d_{(n)}` by the largest of them, are elementary extensions, proven
-    in the user guide.
+    runners-up, which replaces :math:`d_{(n)}` by the largest of them, are extensions of this library,
+    proven in the user guide.
 
     A set is accepted if :math:`G_n` exceeds ``margin`` by 4 n 2^-53, more than the rounding of the sums.
     Confidences in float32, float16 or bfloat16 may have been rounded up: half the spacing below one is

@@ -1,5 +1,6 @@
 """The topic on torch tensors: sorting and prefix sums, no transfer to the host."""
 
+from dataclasses import fields
 from typing import Any
 
 import torch
@@ -13,6 +14,9 @@ from skfrontier.algos.neural.decoding.rules import (
     SLACK,
     THRESHOLD,
 )
+
+_CHUNK = 1 << 24  # entries that are turned into float64 at a time
+_FIELDS = tuple(field.name for field in fields(TokenConfidence))
 
 
 def check_real(values: Tensor, name: str) -> None:
@@ -115,7 +119,13 @@ def _at(running: Tensor, n: Tensor) -> Tensor:
 
 def token_confidence(logits: Tensor) -> TokenConfidence:
     """Most probable token, its probability, that of the others, and of the runner-up."""
-    return _from_relative_weights(_relative_weights(logits))
+    rows = logits.reshape(-1, logits.shape[-1])
+    parts = [
+        _from_relative_weights(_relative_weights(part))
+        for part in rows.split(max(1, _CHUNK // rows.shape[1]))
+    ]
+    columns = (torch.cat([getattr(part, name) for part in parts]) for name in _FIELDS)
+    return TokenConfidence(*(column.reshape(logits.shape[:-1]) for column in columns))
 
 
 def probability_confidence(probabilities: Tensor) -> TokenConfidence:
