@@ -260,6 +260,16 @@ def test_margins_nest_and_order_does_not_matter(deficits, margin, more, seed):
         assert small.score > 0
 
 
+@settings(max_examples=100, deadline=None)
+@given(profiles, st.integers(0, 2**31), st.floats(0, 0.9))
+def test_runners_up_never_commit_less(deficits, seed, margin):
+    d = np.array(deficits)
+    r = d * np.random.default_rng(seed).random(len(d))
+    plain = frechet_commit(deficits=d, margin=margin, min_commit=0)
+    sharp = frechet_commit(deficits=d, margin=margin, min_commit=0, runner_up=r)
+    assert not (plain.commit & ~sharp.commit).any()
+
+
 @settings(max_examples=60, deadline=None)
 @given(profiles, st.integers(0, 2**31), st.integers(0, 5))
 def test_only_masked_positions_and_at_least_min_commit(deficits, seed, least):
