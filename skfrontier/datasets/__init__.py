@@ -65,6 +65,12 @@ from skfrontier.datasets.graphs.structure import (
     make_ising,
     make_mixed_tree,
 )
+from skfrontier.datasets.neural.decoding import (
+    MarkovSequenceModel,
+    TemplateSequenceModel,
+    make_markov_sequences,
+    make_template_sequences,
+)
 from skfrontier.datasets.neural.delta_rule import (
     AssociativeRecall,
     make_associative_recall,
@@ -79,10 +85,12 @@ __all__ = [
     "Contacts",
     "GraphStep",
     "GraphStream",
+    "MarkovSequenceModel",
     "MatchingOp",
     "PlantedPair",
     "ShuttleStream",
     "TaxiTrips",
+    "TemplateSequenceModel",
     "WithdrawingAdversary",
     "fetch_bitcoin_alpha",
     "fetch_bitcoin_otc",
@@ -123,6 +131,7 @@ __all__ = [
     "make_hidden_window_bandit",
     "make_ising",
     "make_knn_stream",
+    "make_markov_sequences",
     "make_mixed_tree",
     "make_model_selection_bandit",
     "make_procrustes_wasserstein",
@@ -132,6 +141,7 @@ __all__ = [
     "make_signed_random",
     "make_superquadrics",
     "make_switching_bandit",
+    "make_template_sequences",
     "make_truncated_boolean",
     "make_view_pair",
 ]
