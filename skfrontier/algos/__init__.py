@@ -105,6 +105,14 @@ from skfrontier.algos.graphs.structure import (
     leave_many_out_score,
     select_kappa,
 )
+from skfrontier.algos.optim.gauss_newton import (
+    FGNStep,
+    SoftmaxFit,
+    fgn_gram,
+    fgn_step,
+    fit_softmax,
+    softmax_margin,
+)
 from skfrontier.algos.statistics.truncated_boolean.combination import (
     combine_moves,
     estimated_efficiency,
@@ -157,6 +165,7 @@ __all__ = [
     "EdgeList",
     "EmpiricalSupport",
     "ExplicitSet",
+    "FGNStep",
     "ForestEstimate",
     "FullCube",
     "GroundedSignedGraph",
@@ -176,6 +185,7 @@ __all__ = [
     "ReplayResult",
     "RigidMap",
     "SoftStart",
+    "SoftmaxFit",
     "SparseAssignment",
     "SpectralResult",
     "TruncationSet",
@@ -206,6 +216,9 @@ __all__ = [
     "estimated_efficiency",
     "exact_assignment",
     "expected_false_edges",
+    "fgn_gram",
+    "fgn_step",
+    "fit_softmax",
     "forest_apply",
     "forest_entries",
     "frank_wolfe_start",
@@ -241,6 +254,7 @@ __all__ = [
     "sign_free_start",
     "signed_laplacian",
     "soft_continuation",
+    "softmax_margin",
     "sparse_assignment",
     "spectral_cluster_weighted",
     "static_regret",

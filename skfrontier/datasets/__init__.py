@@ -63,6 +63,10 @@ from skfrontier.datasets.graphs.structure import (
     make_ising,
     make_mixed_tree,
 )
+from skfrontier.datasets.optim.gauss_newton import (
+    load_module_lines,
+    make_many_classes,
+)
 from skfrontier.datasets.statistics.ballots import fetch_pabulib, fetch_preflib_nominations
 from skfrontier.datasets.statistics.capture_histories import load_hares, load_lists
 from skfrontier.datasets.statistics.truncated_boolean import make_truncated_boolean
@@ -98,6 +102,7 @@ __all__ = [
     "load_digit_clouds",
     "load_hares",
     "load_lists",
+    "load_module_lines",
     "make_adversarial_bandit",
     "make_adversarial_line",
     "make_bernoulli_bandit",
@@ -111,6 +116,7 @@ __all__ = [
     "make_hidden_window_bandit",
     "make_ising",
     "make_knn_stream",
+    "make_many_classes",
     "make_mixed_tree",
     "make_model_selection_bandit",
     "make_procrustes_wasserstein",
