@@ -125,8 +125,8 @@ def load_module_lines(
             break
     if len(names) < n_modules:
         raise OSError(
-            f"The sources of Python's library have {len(names)} modules that are long enough,
-            {n_modules} " "are asked for: lower n_modules or rows_per_module."
+            f"The sources of Python's library have {len(names)} modules that are long enough, "
+            f"{n_modules} are asked for: lower n_modules or rows_per_module."
         )
     hashing = HashingVectorizer(n_features=n_features, analyzer="char_wb", ngram_range=(2, 4))
     X = hashing.transform(texts)

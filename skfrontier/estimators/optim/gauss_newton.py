@@ -166,8 +166,8 @@ class FastGaussNewtonClassifier(LinearClassifierMixin, ClassifierMixin, BaseEsti
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
-                "This solver needs samples of at least 2 classes in the data, but the data contains
-                only one " f"class: {classes[0]!r}"
+                "This solver needs samples of at least 2 classes in the data, but the data contains "
+                f"only one class: {classes[0]!r}"
             )
         weight = self._weights(sample_weight, X, y, classes, labels)
         start = self._start(classes, X.shape[1])
@@ -190,8 +190,8 @@ class FastGaussNewtonClassifier(LinearClassifierMixin, ClassifierMixin, BaseEsti
         )
         if not fit.converged:
             warnings.warn(
-                f"{fit.solver} stopped after {fit.n_iter} steps with a gradient of {fit.gradient_norm:.1e} > tol="
-                f"{self.tol:g}: raise max_iter or tol, scale the features, or lower C.",
+                f"{fit.solver} stopped after {fit.n_iter} steps with a gradient of {fit.gradient_norm:.1e}, "
+                f"more than tol={self.tol:g}: raise max_iter or tol, scale the features, or lower C.",
                 ConvergenceWarning,
                 stacklevel=2,
             )

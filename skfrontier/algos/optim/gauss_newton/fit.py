@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import optimize
+from scipy import linalg, optimize
 from tqdm import tqdm
 
 from skfrontier.algos._validation import (
@@ -185,8 +185,8 @@ def fit_softmax(
         solver = choose_solver(n_samples, problem.design.n_features, classes, gram_limit)
     if solver == "newton" and n_samples > gram_limit:
         raise ValueError(
-            f"solver='newton' forms a matrix of n_samples² numbers, and X has {n_samples} rows, more
-            than " f"gram_limit={gram_limit}: use solver='lbfgs', or raise gram_limit."
+            f"solver='newton' forms a matrix of n_samples² numbers, and X has {n_samples} rows, "
+            f"more than gram_limit={gram_limit}: use solver='lbfgs', or raise gram_limit."
         )
     with _progress(verbose, options.max_iter) as bar:
         if solver == "newton":
@@ -229,7 +229,13 @@ def _levenberg(
     for n_iter in range(options.max_iter):
         if point.gradient_norm <= options.tol or damping > MOST_DAMPING:
             return point, n_iter, n_cg
-        delta, n_inner = damped_step(point, damping, XXt, tol=1e-6, cg_max_iter=options.cg_max_iter)
+        try:
+            delta, n_inner = damped_step(
+                point, damping, XXt, tol=1e-6, cg_max_iter=options.cg_max_iter
+            )
+        except linalg.LinAlgError:  # too little damping for float64
+            damping *= 4
+            continue
         n_cg += n_inner
         trial = point.problem.at(point.theta + delta)
         predicted = -0.5 * float(np.vdot(point.gradient, delta))

@@ -130,8 +130,8 @@ def fgn_step(
 def damped_step(
     point: Point, damping: float, XXt: np.ndarray | None, *, tol: float, cg_max_iter: int | None
 ) -> tuple[np.ndarray, int]:
-    """``-(F + D)^-1 gradient`` and its conjugate gradient steps; by Cholesky where ``X X^T`` is
-    given.""" metric = Metric.uniform(point, damping)
+    """``-(F + D)^-1 gradient`` and its number of CG steps; by Cholesky where ``X X^T`` is given."""
+    metric = Metric.uniform(point, damping)
     design = point.problem.design.astype(np.float64)
     rows = Rows.at(point, design)
     inverse = metric.inverse(point.problem.shape, np.float64)
