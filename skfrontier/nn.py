@@ -11,4 +11,6 @@ except ImportError as error:
         "skfrontier.nn needs PyTorch: pip install 'scikit-frontier[torch]'."
     ) from error
 
-__all__: list[str] = []
+from skfrontier.algos.optim.gauss_newton.nn import FastGaussNewton, FGNStepInfo
+
+__all__ = ["FGNStepInfo", "FastGaussNewton"]

@@ -16,7 +16,7 @@ from skfrontier.estimators import FastGaussNewtonClassifier
 
 @parametrize_with_checks(
     [
-        FastGaussNewtonClassifier(solver="auto"),
+        FastGaussNewtonClassifier(),
         FastGaussNewtonClassifier(solver="newton"),
         FastGaussNewtonClassifier(solver="fgn", max_iter=500),
         FastGaussNewtonClassifier(solver="lbfgs"),
@@ -131,7 +131,7 @@ def test_one_class_is_an_error():
 
 def test_weights_that_are_all_zero_are_an_error(data):
     X, y = data
-    with pytest.raises(ValueError, match="zero for all samples"):
+    with pytest.raises(ValueError, match="zero"):
         FastGaussNewtonClassifier().fit(X, y, np.zeros(len(y)))
     with pytest.raises(ValueError, match=r"[Nn]egative"):
         FastGaussNewtonClassifier().fit(X, y, -np.ones(len(y)))

@@ -120,7 +120,7 @@ def test_sparse_rows_are_never_made_dense(monkeypatch):
 
 
 def test_failed_single_precision_solve_is_repeated_in_double(monkeypatch):
-    X, y = make_many_classes(120, 60, 10, random_state=0)
+    X, y = make_many_classes(200, 100, 60, random_state=0)
     expected = fit_softmax(X, y, l2=0.01, solver="newton", tol=1e-8)
     precisions = []
     original = newton.conjugate_gradients
@@ -140,7 +140,7 @@ def test_failed_single_precision_solve_is_repeated_in_double(monkeypatch):
 
 
 def test_indefinite_single_precision_gram_is_replaced(monkeypatch):
-    X, y = make_many_classes(120, 60, 10, random_state=0)
+    X, y = make_many_classes(200, 100, 60, random_state=0)
     expected = fit_softmax(X, y, l2=0.01, solver="newton", tol=1e-8)
     original = newton.DampedCurvature
 

@@ -323,7 +323,7 @@ def _start(problem: Problem, coef: Any, intercept: Any) -> np.ndarray:
         return np.zeros(problem.shape)
     has_intercept = problem.design.fit_intercept
     if has_intercept and intercept is None:
-        intercept = np.zeros(problem.n_logits)
+        intercept = np.zeros(np.shape(coef)[:1])
     theta, _ = pack(coef, intercept if has_intercept else None)
     if theta.shape != problem.shape:
         wanted = (problem.n_logits, problem.design.n_features)

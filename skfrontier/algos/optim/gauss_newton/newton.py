@@ -13,6 +13,7 @@ from skfrontier.algos.optim.gauss_newton.problem import Design, Point, Problem
 DROPPED_SHARE = 0.3  # of the diagonal that F leaves out, in the metric
 SUFFICIENT_DECREASE = 1e-4
 MOST_HALVINGS = 40
+LEAST_SINGLE_WORK = 1_000_000  # n d C from which float32 saves time
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -33,7 +34,7 @@ class DirectionSolver:
         self.design: Design = problem.design.astype(dtype)
         self.dtype, self.options = dtype, options
         self.XXt = self.design.gram()
-        self.mean_square = problem.design.mean_square()
+        self.mean_square = problem.design.mean_square(problem.omega)
 
     def solve(self, point: Point) -> CGResult:
         """Approximately ``-Hessian^-1 gradient``; may raise LinAlgError in float32."""
@@ -70,10 +71,10 @@ class NewtonDirections:
     def __init__(self, problem: Problem, options: NewtonOptions) -> None:
         self.problem, self.options = problem, options
         self.n_cg = 0
+        work = len(problem.labels) * problem.shape[0] * problem.shape[1]
         # One conjugate gradient step solves the binary system, whose Gram matrix needs float64.
-        self._single = (
-            None if problem.n_logits == 1 else DirectionSolver(problem, np.float32, options)
-        )
+        single = problem.n_logits > 1 and work >= LEAST_SINGLE_WORK
+        self._single = DirectionSolver(problem, np.float32, options) if single else None
         self._double: DirectionSolver | None = None
 
     def at(self, point: Point) -> np.ndarray:

@@ -59,11 +59,13 @@ class Design:
         product = self.X @ self.X.T
         return product if isinstance(product, np.ndarray) else product.toarray()
 
-    def mean_square(self) -> float:
-        """Mean of the squared entries of ``X``."""
-        values = self.X if isinstance(self.X, np.ndarray) else self.X.data
-        norm = float(np.linalg.norm(values)) if values.size else 0.0
-        return norm * norm / (self.X.shape[0] * self.n_features)
+    def mean_square(self, omega: np.ndarray) -> float:
+        """Mean of the squared entries of ``X``, rows weighted by ``omega``."""
+        if isinstance(self.X, np.ndarray):
+            squares = np.einsum("ij,ij->i", self.X, self.X)
+        else:
+            squares = np.asarray(self.X.power(2).sum(axis=1)).ravel()
+        return float(omega @ squares) / self.n_features
 
 
 @dataclass(frozen=True)
