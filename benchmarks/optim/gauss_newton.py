@@ -5,6 +5,7 @@ torch cases are losses on the training data after the same wall time for everyon
 """
 
 import importlib.util
+import itertools
 import time
 import warnings
 from collections.abc import Callable
@@ -206,7 +207,7 @@ def _trainers(name: str, seconds: float) -> list[tuple[str, Callable[[], float],
         torch.manual_seed(0)
         widths = (inputs.shape[1], *hidden, n_classes)
         layers: list[torch.nn.Module] = []
-        for a, b in zip(widths[:-1], widths[1:], strict=True):
+        for a, b in itertools.pairwise(widths):
             layers += [torch.nn.Linear(a, b), torch.nn.ReLU()]
         return torch.nn.Sequential(*layers[:-1])
 

@@ -2,7 +2,7 @@
 Which module do these lines come from?
 ======================================
 
-A few lines of Python from each of 120 modules of the standard library, as hashed character n-grams:
+A few lines of Python from each of 100 modules of the standard library, as hashed character n-grams:
 few rows, wide features, many classes, as in naming authors, languages or products. And the opposite
 case, in which L-BFGS wins.
 """
@@ -24,12 +24,12 @@ from skfrontier.estimators import FastGaussNewtonClassifier
 
 warnings.simplefilter("ignore", ConvergenceWarning)  # fits are stopped early on purpose
 try:
-    X, y, names = load_module_lines(120, 5, 1024)
+    X, y, names = load_module_lines(100, 4, 512)
 except OSError as error:  # this Python comes without the sources of its library
     print(error)
     rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(120), 5)
-    X = rng.standard_normal((120, 1024))[y] / 32 + rng.standard_normal((600, 1024)) / 32
+    y = np.repeat(np.arange(100), 4)
+    X = (rng.standard_normal((100, 512))[y] + rng.standard_normal((400, 512))) / 23
 
 
 def curve(make, X, y, C, best, steps):
@@ -39,9 +39,8 @@ def curve(make, X, y, C, best, steps):
         model = make(n_steps).fit(X, y)
         seconds = time.perf_counter() - start
         loss = -model.predict_log_proba(X)[np.arange(len(y)), y].mean()
-        points.append(
-            (seconds, max(loss + (model.coef_**2).sum() / (2 * C * len(y)) - best, 1e-15))
-        )
+        excess = loss + (model.coef_**2).sum() / (2 * C * len(y)) - best
+        points.append((seconds, max(excess, 1e-15)))
     return np.array(points).T
 
 
@@ -66,7 +65,7 @@ def draw(ax, X, y, C, title):
 
 digits, labels = load_digits(return_X_y=True)
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-draw(left, X, y, 100.0, f"lines of modules: {X.shape[0]} x {X.shape[1]}, 120 classes")
+draw(left, X, y, 100.0, f"lines of modules: {X.shape[0]} x {X.shape[1]}, 100 classes")
 draw(right, digits[:800] / 16, labels[:800], 1.0, "digits: 800 x 64, 10 classes")
 left.set_ylabel("objective above the optimum")
 plt.show()
