@@ -74,10 +74,10 @@ plt.show()
 # %%
 # What the preconditioner leaves out
 # ----------------------------------
-# Fast Gauss-Newton keeps the curvature of the true class against all others. The rest is small where a competitor
-# stands out, large where probability is spread over many: ``curvature_gap_`` measures it at the optimum. The stronger
-# the penalty the larger is the gap, and yet conjugate gradients need few steps, because a share of the rest stands in
-# the metric.
+# Fast Gauss-Newton keeps the curvature of the true class against all others. The rest is small
+# where a competitor stands out, large where probability is spread over many: ``curvature_gap_``
+# measures it at the optimum. The stronger the penalty the larger is the gap, and yet conjugate
+# gradients need few steps, because a share of the rest stands in the metric.
 penalties = np.geomspace(1e-3, 10, 5)
 models = [FastGaussNewtonClassifier(C=c, solver="newton", tol=1e-6).fit(X, y) for c in penalties]
 plain = [

@@ -71,4 +71,5 @@ left.set_ylabel("objective above the optimum")
 plt.show()
 
 # %%
-# More rows than features and ten classes: there the matrix of all pairs of rows costs more than what it saves.
+# More rows than features and ten classes: there the matrix of all pairs of rows costs more than
+# what it saves.

@@ -13,7 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 from skfrontier.algos import fit_softmax
 from skfrontier.algos.optim.gauss_newton import newton
+from skfrontier.algos.optim.gauss_newton.choice import choose_solver
 from skfrontier.algos.optim.gauss_newton.conjugate_gradients import CGResult
+from skfrontier.algos.optim.gauss_newton.step import make_problem
 from skfrontier.datasets import make_many_classes
 from skfrontier.estimators import FastGaussNewtonClassifier
 
@@ -88,6 +90,14 @@ def test_few_conjugate_gradient_steps_for_many_classes():
     assert fit.n_cg <= 20
     plain = fit_softmax(X, y, l2=0.1, solver="newton", tol=1e-6, damping=1e9)
     assert fit.n_cg <= plain.n_cg / 4  # such a metric is no preconditioner at all
+
+
+def test_weak_ridge_halves_the_steps():
+    X, y = standardised("digits")
+    options = {"l2": 1 / (100 * 700), "solver": "newton", "tol": 1e-6}
+    fit = fit_softmax(X[:700], y[:700], **options)
+    plain = fit_softmax(X[:700], y[:700], damping=1e9, **options)
+    assert fit.n_cg <= plain.n_cg / 2
 
 
 @pytest.mark.parametrize("kind", ["csr_matrix", "csr_array", "csc_matrix"])
@@ -177,3 +187,26 @@ def test_float32_rows_are_computed_in_float32():
     double = FastGaussNewtonClassifier(tol=1e-5, solver="newton").fit(X, y)
     assert single.coef_.dtype == single.intercept_.dtype == np.float32
     np.testing.assert_allclose(single.coef_, double.coef_, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "C", "tol", "expected"),
+    [
+        (1000, 512, 200, 1e-6, "newton"),
+        (400, 1500, 60, 1e-6, "newton"),
+        (1500, 32, 30, 1e-4, "lbfgs"),
+        (500, 64, 3, 1e-4, "lbfgs"),
+        (4100, 20, 20, 1e-6, "lbfgs"),
+    ],
+)
+def test_the_solver_that_is_chosen(n, d, C, tol, expected):
+    X, y = make_many_classes(n, d, C, random_state=0)
+    problem = make_problem(
+        X, y, l2=1 / n, n_classes=C, n_logits=C, fit_intercept=True, sample_weight=None
+    )
+    assert choose_solver(problem.at(np.zeros(problem.shape)), tol, 4000) == expected
+
+
+def test_digits_are_left_to_lbfgs():
+    X, y = standardised("digits")
+    assert FastGaussNewtonClassifier(max_iter=500).fit(X[:1000], y[:1000]).solver_ == "lbfgs"

@@ -16,6 +16,7 @@ from skfrontier.algos._validation import (
     check_flag,
     check_interval,
 )
+from skfrontier.algos.optim.gauss_newton.choice import choose_solver
 from skfrontier.algos.optim.gauss_newton.margin import competitor_spread
 from skfrontier.algos.optim.gauss_newton.newton import (
     EPS,
@@ -182,7 +183,7 @@ def fit_softmax(
     start = _start(problem, coef, intercept)
     n_samples = len(problem.labels)
     if solver == "auto":
-        solver = choose_solver(n_samples, problem.design.n_features, classes, gram_limit)
+        solver = choose_solver(problem.at(start), options.tol, gram_limit)
     if solver == "newton" and n_samples > gram_limit:
         raise ValueError(
             f"solver='newton' forms a matrix of n_samples² numbers, and X has {n_samples} rows, "
@@ -197,12 +198,6 @@ def fit_softmax(
             point, n_iter = _lbfgs(problem, start, options, bar)
             n_cg = 0
     return _result(point, n_iter, n_cg, solver, options.tol)
-
-
-def choose_solver(n_samples: int, n_features: int, n_classes: int, gram_limit: int) -> str:
-    """'newton' or 'lbfgs', by the operations that each was seen to need."""
-    newton = 2 * n_samples + n_samples**2 / (3 * n_classes)
-    return "newton" if n_samples <= gram_limit and newton < 8 * n_features else "lbfgs"
 
 
 def _newton(point: Point, options: NewtonOptions, bar: tqdm) -> tuple[Point, int, int]:
