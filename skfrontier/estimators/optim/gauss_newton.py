@@ -77,7 +77,7 @@ class FastGaussNewtonClassifier(LinearClassifierMixin, ClassifierMixin, BaseEsti
         The solver that ran.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where ``X`` has them.
 
     Raises
