@@ -248,10 +248,12 @@ class FastGaussNewtonClassifier(LinearClassifierMixin, ClassifierMixin, BaseEsti
         weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, copy=True, ensure_non_negative=True
         )
-        if self.class_weight is not None:
-            weight *= compute_class_weight(
-                self.class_weight, classes=classes, y=y, sample_weight=weight
-            )[labels]
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            mass = np.bincount(labels, weights=weight, minlength=len(classes))
+            share = weight.sum() / (len(classes) * np.where(mass > 0, mass, 1.0))
+            weight *= share[labels]
+        elif self.class_weight is not None:
+            weight *= compute_class_weight(self.class_weight, classes=classes, y=y)[labels]
         if not weight.sum() > 0:
             raise ValueError("sample_weight, times class_weight, must not be zero for all samples.")
         return weight

@@ -114,7 +114,7 @@ def test_sparse_rows_give_the_dense_fit(solver, kind):
 
 
 def test_sparse_rows_are_never_made_dense(monkeypatch):
-    X = sparse.random_array((50, 2000), density=0.01, rng=np.random.default_rng(0), format="csr")
+    X = sparse.csr_array(sparse.random(50, 2000, density=0.01, random_state=0))
     y = np.arange(50) % 7
     shapes = []
     original = sparse.csr_array.toarray
