@@ -12,5 +12,6 @@ except ImportError as error:
     ) from error
 
 from skfrontier.algos.neural.delta_rule.nn import DeltaNet, DeltaNetState
+from skfrontier.algos.optim.gauss_newton.nn import FastGaussNewton, FGNStepInfo
 
-__all__ = ["DeltaNet", "DeltaNetState"]
+__all__ = ["DeltaNet", "DeltaNetState", "FGNStepInfo", "FastGaussNewton"]

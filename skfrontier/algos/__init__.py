@@ -128,6 +128,14 @@ from skfrontier.algos.neural.triangular_inversion import (
     invert_unit_lower,
     triangular_inverse_report,
 )
+from skfrontier.algos.optim.gauss_newton import (
+    FGNStep,
+    SoftmaxFit,
+    fgn_gram,
+    fgn_step,
+    fit_softmax,
+    softmax_margin,
+)
 from skfrontier.algos.statistics.truncated_boolean.combination import (
     combine_moves,
     estimated_efficiency,
@@ -183,6 +191,7 @@ __all__ = [
     "EdgeList",
     "EmpiricalSupport",
     "ExplicitSet",
+    "FGNStep",
     "ForestEstimate",
     "FullCube",
     "GroundedSignedGraph",
@@ -203,6 +212,7 @@ __all__ = [
     "ReplayResult",
     "RigidMap",
     "SoftStart",
+    "SoftmaxFit",
     "SparseAssignment",
     "SpectralResult",
     "TokenConfidence",
@@ -239,6 +249,9 @@ __all__ = [
     "exact_assignment",
     "expected_false_edges",
     "factor_commit",
+    "fgn_gram",
+    "fgn_step",
+    "fit_softmax",
     "forest_apply",
     "forest_entries",
     "frank_wolfe_start",
@@ -277,6 +290,7 @@ __all__ = [
     "sign_free_start",
     "signed_laplacian",
     "soft_continuation",
+    "softmax_margin",
     "sparse_assignment",
     "spectral_cluster_weighted",
     "static_regret",

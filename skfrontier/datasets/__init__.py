@@ -76,6 +76,10 @@ from skfrontier.datasets.neural.delta_rule import (
     make_associative_recall,
     make_delta_rule_keys,
 )
+from skfrontier.datasets.optim.gauss_newton import (
+    load_module_lines,
+    make_many_classes,
+)
 from skfrontier.datasets.statistics.ballots import fetch_pabulib, fetch_preflib_nominations
 from skfrontier.datasets.statistics.capture_histories import load_hares, load_lists
 from skfrontier.datasets.statistics.truncated_boolean import make_truncated_boolean
@@ -115,6 +119,7 @@ __all__ = [
     "load_digit_clouds",
     "load_hares",
     "load_lists",
+    "load_module_lines",
     "load_shuttle_stream",
     "make_adversarial_bandit",
     "make_adversarial_line",
@@ -131,6 +136,7 @@ __all__ = [
     "make_hidden_window_bandit",
     "make_ising",
     "make_knn_stream",
+    "make_many_classes",
     "make_markov_sequences",
     "make_mixed_tree",
     "make_model_selection_bandit",

@@ -42,6 +42,7 @@ from skfrontier.estimators.graphs.structure import (
     GraphDisplay,
     GraphPath,
 )
+from skfrontier.estimators.optim.gauss_newton import FastGaussNewtonClassifier
 from skfrontier.estimators.statistics.truncated_boolean import (
     NotIdentifiedError,
     NotIdentifiedWarning,
@@ -68,6 +69,7 @@ __all__ = [
     "Exp3IX",
     "Exp3P",
     "Exp3S",
+    "FastGaussNewtonClassifier",
     "FixedShareBandit",
     "GraphACV",
     "GraphDisplay",
