@@ -163,3 +163,30 @@ def test_recall_is_learned_and_needs_writing(torch):
     stderr = (1 / 32 * 31 / 32 / 4000) ** 0.5
     assert shares[False] <= 1 / 32 + 5 * stderr
     assert shares[True] >= 0.5
+
+
+@pytest.mark.parametrize("conv_size", [1, 4])
+def test_state_does_not_hold_the_tokens_that_went_before(torch, device, layer, conv_size):
+    state = layer(16, 2, conv_size=conv_size)(torch.randn(2, 500, 16, device=device))[1]
+    for tensor in (state.memory, state.recent):
+        assert tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
+
+
+def test_decays_in_the_precision_of_the_layer(torch, device, layer):
+    net = layer(16, 2, gated=True).double()
+    x = torch.randn(2, 9, 16, device=device, dtype=torch.float64)
+    assert torch.autograd.gradcheck(lambda x: net(x)[0], x[:, :4].clone().requires_grad_())
+    half = copy.deepcopy(net).float()
+    assert torch.allclose(half(x.float())[0].double(), net(x)[0], atol=1e-5)
+
+
+def test_state_of_another_call(torch, device, layer):
+    net = layer(16, 2)
+    x = torch.randn(2, 9, 16, device=device)
+    state = net(x)[1]
+    with pytest.raises(ValueError, match=r"state.memory must have shape \(3, 2, 8, 8\)"):
+        net(torch.randn(3, 1, 16, device=device), state)
+    with pytest.raises(ValueError, match=r"state.recent must have shape \(2, 48, 1\)"):
+        layer(16, 2, conv_size=2)(x, state)
+    with pytest.raises(TypeError, match="DeltaNetState"):
+        net(x, (state.memory, state.recent))

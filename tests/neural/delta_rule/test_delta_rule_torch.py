@@ -151,6 +151,20 @@ def test_wrong_tensors(torch):
         delta_rule(*tensors[:2], tensors[2] / 0, *tensors[3:])
     with pytest.raises(ValueError, match="initial_state must be finite"):
         delta_rule(*tensors, initial_state=torch.full((1, 1, 2, 2), torch.nan).double())
-    with pytest.warns(UserWarning, match="exceeds 2") as caught:
+    with pytest.warns(UserWarning, match="outside of \\[0, 2\\]") as caught:
         delta_rule(*tensors[:3], tensors[3] + 3)
     assert caught[0].filename == __file__
+
+
+def test_wrong_state_of_no_tokens(torch, device):
+    nothing = torch.zeros(1, 0, 1, 2, device=device)
+    state = torch.full((1, 1, 2, 2), torch.nan, device=device)
+    with pytest.raises(ValueError, match="initial_state must be finite"):
+        delta_rule(nothing, nothing, nothing, nothing[..., 0], initial_state=state)
+
+
+def test_negative_strength_warns(torch, device):
+    k = torch.ones(1, 2, 1, 1, device=device)
+    for call in ((k, -k[..., 0]), (k.cpu().numpy(), -k.cpu().numpy()[..., 0])):
+        with pytest.warns(UserWarning, match=r"outside of \[0, 2\]"):
+            delta_rule(call[0], call[0], call[0], call[1])

@@ -1,5 +1,6 @@
 """The certified error of an inverse holds, and says something."""
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -85,3 +86,13 @@ def test_wrong_input():
         triangular_inverse_report(L, np.diag([1, np.nan, 1]))
     with pytest.raises(TypeError, match="T must be float16"):
         triangular_inverse_report(L, np.eye(3, dtype=int))
+
+
+@pytest.mark.parametrize("size", [1e160, 1e300])
+def test_overflow_certifies_nothing(size):
+    L = np.tril(np.full((6, 6), size), -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        report = triangular_inverse_report(L, np.eye(6))
+    assert report.forward_bound == np.inf
+    assert report.residual == size

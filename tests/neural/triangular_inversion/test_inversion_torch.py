@@ -181,3 +181,20 @@ def test_functional_gradient(torch, device):
     expected = L.clone().requires_grad_()
     invert_unit_lower(expected).square().sum().backward()
     assert torch.allclose(found, expected.grad, atol=1e-12)
+
+
+@pytest.mark.parametrize("view", ["negated", "conjugate", "transposed", "expanded", "flipped"])
+def test_views_whose_memory_is_not_their_value(torch, device, view):
+    X = 0.3 * torch.randn(5, 9, 9, dtype=torch.float64, device=device)
+    L = {
+        "negated": lambda: torch._neg_view(X),
+        "conjugate": lambda: torch.complex(X, X).conj().imag,
+        "transposed": lambda: X.mT,
+        "expanded": lambda: X[0, 1].expand(4, 9, 9),
+        "flipped": lambda: X.permute(1, 2, 0).contiguous().permute(2, 0, 1),
+    }[view]()
+    plain = torch.tensor(L.tolist(), dtype=torch.float64, device=device)
+    assert torch.equal(invert_unit_lower(L), invert_unit_lower(plain))
+    assert torch.equal(L, plain)
+    report = triangular_inverse_report(L, invert_unit_lower(L))
+    assert report.forward_bound.max() < 1e-12

@@ -100,11 +100,10 @@ def check_values(
             check_finite(array, name)
     if g is not None and not (g <= 0).all():  # -inf forgets everything, NaN is caught
         refuse_growth(float(g[~(g <= 0)][0]))
-    if k.size == 0:
-        return
     squares = np.ones(k.shape[:-1]) if l2norm else np.square(k, dtype=np.float64).sum(axis=-1)
-    strongest = (beta * np.repeat(squares, beta.shape[2] // k.shape[2], axis=2)).max()
-    if strongest > growth_limit(float(np.finfo(k.dtype).eps)):
+    strength = beta * np.repeat(squares, beta.shape[2] // k.shape[2], axis=2)
+    limit = growth_limit(float(np.finfo(k.dtype).eps))
+    if strength.max(initial=0.0) > limit or strength.min(initial=0.0) < 0:
         warn_of_growing_state()
 
 
@@ -123,7 +122,7 @@ def growth_limit(eps: float) -> float:
 def warn_of_growing_state() -> None:
     """Say that the state may grow without limit."""
     warnings.warn(
-        "beta * ||k||^2 exceeds 2 for some token: each such write lengthens the state, which may grow "
+        "beta * ||k||^2 is outside of [0, 2] for some token: such writes lengthen the state, which may grow "
         "without limit. Normalise the keys (l2norm=True) and keep beta in [0, 2].",
         UserWarning,
         stacklevel=4,

@@ -33,7 +33,7 @@ def check_values(
     l2norm: bool,
 ) -> None:
     """As for arrays; all questions are put to the device at once, and none to a meta tensor."""
-    if q.is_meta or k.numel() == 0:
+    if q.is_meta:
         return
     named = {"q": q, "k": k, "v": v, "beta": beta, "initial_state": initial_state}
     given = {name: tensor.detach() for name, tensor in named.items() if tensor is not None}
@@ -41,8 +41,9 @@ def check_values(
     questions = [torch.isfinite(tensor.sum(dtype=torch.float64)) for tensor in given.values()]
     squares = torch.ones_like(k[..., 0]) if l2norm else k.detach().float().square().sum(-1)
     group = beta.shape[2] // k.shape[2]
-    strongest = (beta.detach() * squares.repeat_interleave(group, dim=2)).amax()
-    questions.append(strongest <= growth_limit(torch.finfo(k.dtype).eps))
+    strength = beta.detach() * squares.repeat_interleave(group, dim=2)
+    shrinks = (strength >= 0) & (strength <= growth_limit(torch.finfo(k.dtype).eps))
+    questions.append(shrinks.all())
     if g is not None:
         questions.append((g.detach() <= 0).all())
     answers = torch.stack(questions).tolist()
@@ -327,10 +328,14 @@ class DeltaNet(nn.Module):
         Raises
         ------
         ValueError
-            If the shape of ``x`` is another.
+            If the shape of ``x`` is another, or the state is of another layer or number of sequences.
+        TypeError
+            If ``state`` is no `DeltaNetState`.
         """
         if x.dim() != 3 or x.shape[-1] != self.d_model:
             raise ValueError(f"x must have shape (B, T, {self.d_model}), got {tuple(x.shape)}.")
+        if state is not None:
+            self._check_state(state, len(x))
         mixed, recent = self._convolved(self.projection(x), None if state is None else state.recent)
         q, k, v = (
             part.unflatten(-1, (self.n_heads, self.head_dim)) for part in mixed.chunk(3, dim=-1)
@@ -344,6 +349,20 @@ class DeltaNet(nn.Module):
         y = self.output((self._rms_normalised(read)).flatten(-2))
         return y, DeltaNetState(memory, recent)
 
+    def _check_state(self, state: DeltaNetState, n_sequences: int) -> None:
+        if not isinstance(state, DeltaNetState):
+            raise TypeError(
+                f"state must be the DeltaNetState of an earlier call, got {type(state).__name__}."
+            )
+        expected = {
+            "memory": (n_sequences, self.n_heads, self.head_dim, self.head_dim),
+            "recent": (n_sequences, 3 * self.n_heads * self.head_dim, self.conv_size - 1),
+        }
+        for name, shape in expected.items():
+            given = tuple(getattr(state, name).shape)
+            if given != shape:
+                raise ValueError(f"state.{name} must have shape {shape} for this x, got {given}.")
+
     def _convolved(
         self, channels: torch.Tensor, recent: torch.Tensor | None
     ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -351,7 +370,8 @@ class DeltaNet(nn.Module):
         if recent is None:
             recent = channels.new_zeros(*channels.shape[:2], self.conv_size - 1)
         channels = torch.cat([recent, channels], dim=-1)
-        kept = channels[..., channels.shape[-1] - (self.conv_size - 1) :]
+        # A copy: a view would keep all tokens of the call in memory, and in a saved state.
+        kept = channels[..., channels.shape[-1] - (self.conv_size - 1) :].clone()
         if channels.shape[-1] < self.conv_size:  # no new token
             return channels.new_zeros(len(channels), 0, channels.shape[1]), kept
         return F.silu(self.convolution(channels)).mT, kept
@@ -359,18 +379,23 @@ class DeltaNet(nn.Module):
     def _log_decay(self, x: torch.Tensor) -> torch.Tensor | None:
         if not self.gated:
             return None
-        return -self.log_rate.float().exp() * F.softplus(
-            self.decay(x).float() + self.decay_bias.float()
+        return -_wide(self.log_rate).exp() * F.softplus(
+            _wide(self.decay(x)) + _wide(self.decay_bias)
         )
 
     def _rms_normalised(self, y: torch.Tensor) -> torch.Tensor:
-        wide = y.float() if y.dtype in HALF else y
+        wide = _wide(y)
         scale = (wide.square().mean(-1, keepdim=True) + NORM_EPS).rsqrt()
         return (wide * scale).to(y.dtype) * self.norm_weight
 
     def extra_repr(self) -> str:
         """Sizes, for ``print``."""
         return f"d_model={self.d_model}, n_heads={self.n_heads}, head_dim={self.head_dim}, gated={self.gated}"
+
+
+def _wide(x: torch.Tensor) -> torch.Tensor:
+    """Half precision in single precision, the others as they are."""
+    return x.float() if x.dtype in HALF else x
 
 
 def _head_dim(d_model: int, n_heads: int, head_dim: int | None) -> int:

@@ -106,7 +106,7 @@ def delta_rule(
     Warns
     -----
     UserWarning
-        If beta \|\|k\|\|^2 > 2 for some token.
+        If beta \|\|k\|\|^2 is outside of [0, 2] for some token.
 
     Notes
     -----

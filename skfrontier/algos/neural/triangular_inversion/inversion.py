@@ -166,7 +166,8 @@ def invert_lower(
     -----
     A = D (I + L) with the diagonal D: rows are divided by it first, and the columns of the inverse of I + L
     afterwards. Both are rounded componentwise, so the error bound of :func:`invert_unit_lower` holds
-    with A in place of I + L.
+    with A in place of I + L, unless a quotient overflows: rows whose diagonal is tiny beside their other
+    entries may give infinity where the inverse is only large.
 
     Examples
     --------

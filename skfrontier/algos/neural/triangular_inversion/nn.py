@@ -144,8 +144,9 @@ def _takes_compiled_sweep(L: torch.Tensor) -> bool:
 
 
 def _by_compiled_sweep(L: torch.Tensor) -> torch.Tensor:
-    """Through arrays that share the memory of the tensors."""
-    return torch.from_dlpack(sweep(stacked(np.from_dlpack(L.detach())))[0]).view(L.shape)
+    """Through arrays that share the memory of the tensors, where no sign waits to be applied to it."""
+    array = np.from_dlpack(L.detach().resolve_neg())
+    return torch.from_dlpack(sweep(stacked(array))[0]).view(L.shape)
 
 
 def _by_substitution(L: torch.Tensor) -> torch.Tensor:

@@ -68,7 +68,7 @@ def triangular_inverse_report(L: Any, T: Any) -> InverseReport:
     \|T\| \|R\| (I - \|R\|)^-1, entry by entry. \|R\| is enlarged by what rounding may have taken from it:
     (n + 3) 2^-53 (\|I + L\| \|T\| + I). The inverse of I - \|R\| is found by substitution, where nothing is
     subtracted, so that a factor 1 + 8 n 2^-53 covers the rounding of the bound itself. A residual with a
-    diagonal entry of one or more certifies nothing: infinity.
+    diagonal entry of one or more, or sums that overflow, certify nothing: infinity.
 
     The cost is about log2(n) products of n x n matrices, most of them for ``power_growth``.
 
@@ -91,17 +91,19 @@ def triangular_inverse_report(L: Any, T: Any) -> InverseReport:
     check_lower_finite(inverse, "T", diagonal=True)
     if np.triu(inverse, 1).any():
         raise ValueError("T must be lower triangular, but has entries above the diagonal.")
-    residual = _residual(lower, inverse)
-    return InverseReport(
-        _largest(residual).reshape(L.shape[:-2]),
-        _forward_bound(lower, inverse, np.abs(residual)).reshape(L.shape[:-2]),
-        power_growth(lower).reshape(L.shape[:-2]),
-        _largest(inverse).reshape(L.shape[:-2]),
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # nothing is certified then
+        residual = _residual(lower, inverse)
+        bound = _forward_bound(lower, inverse, np.abs(residual))
+    measures = (_largest(residual), bound, power_growth(lower), _largest(inverse))
+    return InverseReport(*(measure.reshape(L.shape[:-2]) for measure in measures))
 
 
 def _to_numpy(values: Any) -> Any:
-    return values.detach().double().cpu().numpy() if is_tensor(values) else values
+    """Tensors as arrays; of floating types in double precision, which has them all."""
+    if not is_tensor(values):
+        return values
+    values = values.detach().resolve_conj().resolve_neg().cpu()
+    return (values.double() if values.is_floating_point() else values).numpy()
 
 
 def _residual(lower: np.ndarray, inverse: np.ndarray) -> np.ndarray:
@@ -122,7 +124,7 @@ def _forward_bound(lower: np.ndarray, inverse: np.ndarray, residual: np.ndarray)
     # (I - R)^-1 = (I - D R')^-1 D with the diagonal D = 1 / (1 - r_ii) and the strict part R'.
     series = sweep(np.ascontiguousarray(-scale[:, :, None] * np.tril(R, -1)))[0] * scale[:, None, :]
     bound = _largest(T @ (R @ series)) * (1 + 8 * n * UNIT_ROUNDOFF)
-    return np.where(certified, bound, np.inf)
+    return np.where(certified & ~np.isnan(bound), bound, np.inf)  # NaN: something overflowed
 
 
 def _largest(matrices: np.ndarray) -> np.ndarray:
