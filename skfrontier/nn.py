@@ -11,4 +11,6 @@ except ImportError as error:
         "skfrontier.nn needs PyTorch: pip install 'scikit-frontier[torch]'."
     ) from error
 
-__all__: list[str] = []
+from skfrontier.algos.neural.output_residual.nn import DynamicResidualLinear, replace_linear
+
+__all__ = ["DynamicResidualLinear", "replace_linear"]

@@ -63,6 +63,7 @@ from skfrontier.datasets.graphs.structure import (
     make_ising,
     make_mixed_tree,
 )
+from skfrontier.datasets.neural.output_residual import load_photo_patches, make_group_subspace
 from skfrontier.datasets.statistics.ballots import fetch_pabulib, fetch_preflib_nominations
 from skfrontier.datasets.statistics.capture_histories import load_hares, load_lists
 from skfrontier.datasets.statistics.truncated_boolean import make_truncated_boolean
@@ -98,6 +99,7 @@ __all__ = [
     "load_digit_clouds",
     "load_hares",
     "load_lists",
+    "load_photo_patches",
     "make_adversarial_bandit",
     "make_adversarial_line",
     "make_bernoulli_bandit",
@@ -108,6 +110,7 @@ __all__ = [
     "make_evolving_sbm",
     "make_gaussian_graph",
     "make_graph",
+    "make_group_subspace",
     "make_hidden_window_bandit",
     "make_ising",
     "make_knn_stream",

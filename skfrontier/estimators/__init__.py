@@ -42,6 +42,7 @@ from skfrontier.estimators.graphs.structure import (
     GraphDisplay,
     GraphPath,
 )
+from skfrontier.estimators.neural.output_residual import OutputResidualApproximator
 from skfrontier.estimators.statistics.truncated_boolean import (
     NotIdentifiedError,
     NotIdentifiedWarning,
@@ -76,6 +77,7 @@ __all__ = [
     "MonitoredUCB",
     "NotIdentifiedError",
     "NotIdentifiedWarning",
+    "OutputResidualApproximator",
     "ProcrustesWasserstein",
     "SignedLabelPropagation",
     "SignedLabelPropagationRegressor",

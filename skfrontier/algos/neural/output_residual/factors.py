@@ -248,11 +248,10 @@ def check_factors(factors: Any, shape: tuple[int, ...]) -> None:
     """Raise unless ``factors`` multiply to a matrix of ``shape``."""
     if not isinstance(factors, LowRankFactors):
         raise TypeError(f"factors must be LowRankFactors, got {type(factors).__name__}.")
-    left, right = factors.left.shape, factors.right.shape
+    left, right = tuple(factors.left.shape), tuple(factors.right.shape)
     if (left[0], right[1]) != tuple(shape) or left[1] != right[0]:
         raise ValueError(
-            f"factors of shapes {tuple(left)} and {tuple(right)} do not fit a weight of shape
-            {tuple(shape)}."
+            f"factors of shapes {left} and {right} do not fit a weight of shape {tuple(shape)}."
         )
 
 

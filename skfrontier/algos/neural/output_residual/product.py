@@ -250,7 +250,7 @@ def grown_product(
 def relative_error(squared_error: float, squared_output: float) -> float:
     """Relative error, the norm of the true output taken from the approximate one and the error."""
     total = squared_error + squared_output
-    return math.sqrt(squared_error / total) if total > 0 else 0.0
+    return math.sqrt(squared_error / total) if total != 0 else 0.0
 
 
 def _norm_of(X: np.ndarray, probes: np.ndarray | None) -> float | None:
