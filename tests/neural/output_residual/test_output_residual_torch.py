@@ -57,7 +57,7 @@ def test_tensors_give_what_arrays_give(torch, device, parts, name, tolerance, wi
 
 
 def test_mixed_kinds_and_wrong_shapes_are_refused(torch, parts):
-    X, R, factors, sketch, probes = tensors(torch, parts, "cpu", torch.float64)
+    X, R, factors, sketch, _ = tensors(torch, parts, "cpu", torch.float64)
     with pytest.raises(TypeError, match="tensors"):
         dynamic_matmul(X, parts[1], factors, sketch)
     with pytest.raises(ValueError, match="does not fit"):

@@ -155,7 +155,7 @@ class DynamicResidualLinear(nn.Module):
     >>> tokens = torch.randn(8, 100, 4) @ torch.randn(8, 4, 64)  # each sequence in its own subspace
     >>> layer = DynamicResidualLinear.from_linear(linear, tokens, budget=0.5, random_state=0)
     >>> layer
-    DynamicResidualLinear(64, 64, rank=0, dynamic_rank=7, bias=True, qr='householder')
+    DynamicResidualLinear(64, 64, rank=0, dynamic_rank=8, bias=True, qr='householder')
     >>> torch.allclose(layer(tokens), linear(tokens), atol=1e-4)
     True
     """
@@ -390,7 +390,7 @@ def replace_linear(
     >>> batches = [torch.randn(4, 50, 32) for _ in range(4)]
     >>> for report in replace_linear(model, batches, budget=0.5):
     ...     print(report.name, report.split.rank)
-    0 10
+    0 5
     2 3
     """
     if iter(calibration_loader) is calibration_loader:
@@ -466,7 +466,7 @@ def _call(model: nn.Module, batch: Any) -> None:
 def _swap(model: nn.Module, old: nn.Module, new: nn.Module) -> None:
     """Put ``new`` wherever the model holds ``old``."""
     for parent in model.modules():
-        for name, child in list(parent.named_children()):
+        for name, child in list(parent._modules.items()):  # named_children skips repeats
             if child is old:
                 setattr(parent, name, new)
 
