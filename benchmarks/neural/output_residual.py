@@ -1,8 +1,8 @@
 """Output-residual correction beside the dense product and static low-rank layers.
 
-Errors are relative, over all held-out groups. Static layers are scikit-frontier's own, too: 'whitened' is the optimum that
-SVD-LLM computes, 'svd' is blind to the inputs, 'asvd' scales them. Notes tell the arithmetic and the stored numbers of each
-layer, as shares of the dense one's.
+Errors are relative, over all held-out groups. Static layers are scikit-frontier's own, too: 'whitened'
+is the optimum that SVD-LLM computes, 'svd' is blind to the inputs, 'asvd' scales them. Notes tell the
+arithmetic and the stored numbers of each layer, as shares of the dense one's.
 """
 
 import importlib.util
@@ -73,7 +73,7 @@ def denoiser_layer(steps: int, shift: bool) -> Layer:
         loss.backward()
         optimizer.step()
     with torch.no_grad():
-        X = model[:2](windows + 0.15 * torch.randn_like(windows)).double().numpy()
+        X = model[:2](windows).double().numpy()
     W = model[2].weight.detach().double().numpy().T
     half = len(X) // 2
     if shift:
