@@ -14,8 +14,8 @@ BUDGET = 0.25
 
 def rows(device: str, quick: bool) -> Iterator[Row]:
     """Time of the layer for growing numbers of tokens, and of the factorisation alone."""
-    sizes = (128,) if quick else (1024, 4096)
-    lengths = (256, 1024) if quick else (1000, 10_000, 100_000)
+    sizes = (512,) if quick else (1024, 4096)
+    lengths = (1024,) if quick else (1000, 10_000, 100_000)
     for a in sizes:
         for n in lengths:
             yield from _layers(device, n, a)

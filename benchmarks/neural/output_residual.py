@@ -7,6 +7,7 @@ arithmetic and the stored numbers of each layer, as shares of the dense one's.
 
 import importlib.util
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -105,13 +106,13 @@ def digits_layer(steps: int, by_class: bool) -> Layer:
     else:
         order = np.random.default_rng(0).permutation(len(X))
         groups = [X[order[i : i + 256]] for i in range(0, len(X) - 255, 256)]
-    stacked = np.stack(groups)
+    stacked = np.random.default_rng(0).permutation(np.stack(groups))
     return model[2].weight.detach().double().numpy().T, stacked[::2], stacked[1::2]
 
 
 def _mlp(torch: Any, sizes: tuple[int, ...]) -> Any:
     layers: list[Any] = []
-    for a, b in zip(sizes[:-1], sizes[1:], strict=True):
+    for a, b in pairwise(sizes):
         layers += [torch.nn.Linear(a, b), torch.nn.GELU()]
     return torch.nn.Sequential(*layers[:-1])
 

@@ -54,10 +54,10 @@ laws = {
 kinds = {
     "svd": {"structure": "svd", "dynamic_rank": 0},
     "whitened": {"structure": "whitened", "dynamic_rank": 0},
-    "chosen split, hedge 0.1": {},
-    "chosen split, hedge 0": {"hedge": 0.0},
+    "chosen split, hedge 0.1": {"structure": "whitened"},
+    "chosen split, hedge 0": {"structure": "whitened", "hedge": 0.0},
 }
-budgets = [0.1, 0.15, 0.25, 0.35, 0.5]
+budgets = [0.1, 0.15, 0.25, 0.4]
 common = {"weight": W, "group_size": size, "n_probes": 16, "random_state": 0}
 models = {}
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), sharey=True)
@@ -129,7 +129,8 @@ for budget in (0.15, min(stored(corrected), 1.0)):
         f"multiply-adds {static.cost_ratio_:.2f}, stored {stored(static):.2f}"
     )
 print(
-    f"corrected, ranks {corrected.rank_} + {corrected.dynamic_rank_}: error {relative_error(corrected, fresh):.4f}, "
+    f"corrected, ranks {corrected.rank_} + {corrected.dynamic_rank_}: "
+    f"error {relative_error(corrected, fresh):.4f}, "
     f"multiply-adds {corrected.cost_ratio_:.2f}, stored {stored(corrected):.2f}"
 )
 

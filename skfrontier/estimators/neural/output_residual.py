@@ -122,8 +122,8 @@ class OutputResidualApproximator(ClassNamePrefixFeaturesOutMixin, TransformerMix
     at the structure and ranks in use: one eigenproblem a call, so give it many rows at a time. The
     parameters are those of the first call.
 
-    Calibrating by 'auto' takes about 20 products of the calibration rows with the weight, and
-    ``O(n_outputs^3)`` for each of about 30 eigenproblems.
+    Calibrating by 'auto' holds out every fifth group by turns (every other from fifty groups on), and
+    solves up to fifteen eigenproblems of ``O(n_outputs^3)`` for each of these folds.
 
     References
     ----------
@@ -379,4 +379,4 @@ class OutputResidualApproximator(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return matmul_cost(n, a, b, self.rank_, width, n_probes=p)
 
 
-BLOCK = 8  # columns by which an adaptive correction grows
+BLOCK = 4  # columns by which an adaptive correction grows
