@@ -220,12 +220,12 @@ def _all_layers(layer: Layer, budget: float) -> list[Contender]:
     auto = fitted(layer, budget=budget)
     equal_memory = min(int(_stored(auto) * a * b / (a + b)), a, b)
     equal_arithmetic = int(budget * a * b / (a + b) + 1e-9)
-    _, k, l = best_correction(layer, "svd", budget)  # noqa: E741
+    _, _, l = best_correction(layer, "svd", budget)  # noqa: E741
     X = layer[2].reshape(-1, a)
     return [
         _contender("skfrontier, chosen split", layer, budget=budget),
         _contender("skfrontier, hedge 0", layer, budget=budget, hedge=0.0),
-        _contender(f"svd with correction, ranks {k} + {l}", layer, budget=budget, structure="svd",
+        _contender("svd with correction, best split", layer, budget=budget, structure="svd",
                    dynamic_rank=l),
         _static("whitened, equal arithmetic", layer, equal_arithmetic),
         _static("svd, equal arithmetic", layer, equal_arithmetic, "svd"),
