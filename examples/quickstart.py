@@ -13,6 +13,7 @@ from scipy.spatial import distance_matrix
 from sklearn.cluster import SpectralClustering
 from sklearn.covariance import GraphicalLassoCV
 from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.decomposition import TruncatedSVD
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score, pairwise_distances_argmin_min
 from sklearn.naive_bayes import GaussianNB
@@ -43,6 +44,7 @@ from skfrontier.estimators import (
     DynamicSpectralClustering,
     FastGaussNewtonClassifier,
     GraphACV,
+    OutputResidualApproximator,
     ProcrustesWasserstein,
     SignedLabelPropagation,
     StaticDynamicBandit,
@@ -293,6 +295,26 @@ def gauss_newton() -> None:
     print(f"  scikit-learn  {peer.score(X[~train], y[~train]):.0%}: {time_of_peer:.2f} s")
 
 
+def output_residual() -> None:
+    """How well does a fifth of the arithmetic map digits to random features, one digit a batch?"""
+    X, y = load_digits(return_X_y=True)
+    W = np.random.default_rng(0).normal(size=(64, 256))
+    print(f"Cheaper layers: {len(X)} digits, a layer of {W.shape[0]} x {W.shape[1]}")
+    half = np.arange(len(X)) % 2 == 0
+    model = OutputResidualApproximator(weight=W, budget=0.2, n_probes=16, random_state=0)
+    _, fit = seconds(lambda: model.fit(X[half], groups=y[half]))
+    Y = model.transform(X[~half], groups=y[~half])
+    exact = X[~half] @ W
+    error = np.linalg.norm(Y - exact) / np.linalg.norm(exact)
+    rank = int(0.2 * W.size / sum(W.shape))  # of the same arithmetic
+    blind = TruncatedSVD(rank, algorithm="arpack").fit(W)
+    peer = X[~half] @ blind.inverse_transform(blind.transform(W))
+    peer_error = np.linalg.norm(peer - exact) / np.linalg.norm(exact)
+    print(f"  corrected     error {error:.3f}, estimated {model.error_:.3f}, ranks {model.rank_} +"
+          f" {model.dynamic_rank_}: {fit:.2f} s to calibrate")  # fmt: skip
+    print(f"  scikit-learn  error {peer_error:.3f}: TruncatedSVD of the weight, rank {rank}")
+
+
 if __name__ == "__main__":
     chamfer()
     matching()
@@ -306,3 +328,4 @@ if __name__ == "__main__":
     delta_rule_memory()
     decoding()
     gauss_newton()
+    output_residual()

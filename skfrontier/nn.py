@@ -12,6 +12,14 @@ except ImportError as error:
     ) from error
 
 from skfrontier.algos.neural.delta_rule.nn import DeltaNet, DeltaNetState
+from skfrontier.algos.neural.output_residual.nn import DynamicResidualLinear, replace_linear
 from skfrontier.algos.optim.gauss_newton.nn import FastGaussNewton, FGNStepInfo
 
-__all__ = ["DeltaNet", "DeltaNetState", "FGNStepInfo", "FastGaussNewton"]
+__all__ = [
+    "DeltaNet",
+    "DeltaNetState",
+    "DynamicResidualLinear",
+    "FGNStepInfo",
+    "FastGaussNewton",
+    "replace_linear",
+]

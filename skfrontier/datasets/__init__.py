@@ -76,6 +76,7 @@ from skfrontier.datasets.neural.delta_rule import (
     make_associative_recall,
     make_delta_rule_keys,
 )
+from skfrontier.datasets.neural.output_residual import load_photo_patches, make_group_subspace
 from skfrontier.datasets.optim.gauss_newton import (
     load_module_lines,
     make_many_classes,
@@ -120,6 +121,7 @@ __all__ = [
     "load_hares",
     "load_lists",
     "load_module_lines",
+    "load_photo_patches",
     "load_shuttle_stream",
     "make_adversarial_bandit",
     "make_adversarial_line",
@@ -133,6 +135,7 @@ __all__ = [
     "make_evolving_sbm",
     "make_gaussian_graph",
     "make_graph",
+    "make_group_subspace",
     "make_hidden_window_bandit",
     "make_ising",
     "make_knn_stream",

@@ -42,6 +42,7 @@ from skfrontier.estimators.graphs.structure import (
     GraphDisplay,
     GraphPath,
 )
+from skfrontier.estimators.neural.output_residual import OutputResidualApproximator
 from skfrontier.estimators.optim.gauss_newton import FastGaussNewtonClassifier
 from skfrontier.estimators.statistics.truncated_boolean import (
     NotIdentifiedError,
@@ -78,6 +79,7 @@ __all__ = [
     "MonitoredUCB",
     "NotIdentifiedError",
     "NotIdentifiedWarning",
+    "OutputResidualApproximator",
     "ProcrustesWasserstein",
     "SignedLabelPropagation",
     "SignedLabelPropagationRegressor",
