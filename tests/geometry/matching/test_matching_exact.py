@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
-from matching_references import Mirror, grid_or_normal, optimum
+from matching_references import Mirror, grid_or_normal, optimum, optimum_of
+from scipy.spatial.distance import cdist
 
-from skfrontier.algos.geometry.matching import searches
+from skfrontier.algos.geometry.matching import searches, tree_matching
 from skfrontier.algos.geometry.matching.costs import vector_cost
 from skfrontier.algos.geometry.matching.exact import DualMatching
 from skfrontier.algos.geometry.matching.line import LineMatching
+from skfrontier.algos.geometry.matching.tree_matching import TreeMatching
+
+EUCLIDEAN = vector_cost("euclidean")
 
 
 def power_of(p):
@@ -165,3 +169,46 @@ def test_all_points_equal_or_all_distances_equal(p):
     engine.delete(1, np.setdiff1d(engine.sides[1].live, slots))
     engine.flush()
     assert engine.cost() == engine.lower_bound() == 5
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_trees_find_the_optimum_after_every_change(seed, monkeypatch):
+    monkeypatch.setattr(tree_matching, "_DEAR", 0)  # trees even where they do not pay
+    rng = np.random.default_rng(seed)
+    d, p = 1 + seed % 3, (1.0, 1.5, 2.0, 3.0)[seed % 4]
+    metric = ("euclidean", "manhattan", "chebyshev", "minkowski")[seed // 4]
+    scipy_name = {"manhattan": "cityblock"}.get(metric, metric)
+    params = {"p": 3} if metric == "minkowski" else {}
+    cost = vector_cost(metric, p, 3.0 if metric == "minkowski" else None)
+    mirror = Mirror(TreeMatching(cost, d, from_points=2))
+    draw = grid_or_normal(rng, d, ties=seed % 2)
+    for step in range(60):
+        mirror.random_changes(rng, draw, step)
+        mirror.engine.flush()
+        if mirror.both is None:
+            continue
+        best = optimum_of(cdist(*mirror.both, scipy_name, **params) ** p)
+        assert mirror.engine.cost() == pytest.approx(best, rel=1e-9, abs=1e-9)
+        assert mirror.engine.lower_bound() == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
+def test_rows_are_scanned_where_trees_rule_little_out():
+    rng = np.random.default_rng(0)
+    costs = []
+    for engine in (TreeMatching(EUCLIDEAN, 2, 2), DualMatching(EUCLIDEAN, 2)):
+        points = np.random.default_rng(1)
+        engine.insert(0, points.random((400, 2)))
+        engine.insert(1, points.random((400, 2)) + 1)
+        engine.flush()
+        costs.append(engine.cost())
+    assert costs[0] == pytest.approx(costs[1], rel=1e-9)
+    near = TreeMatching(EUCLIDEAN, 2, 2)
+    near.insert(0, rng.random((2000, 2)))
+    near.insert(1, rng.random((2000, 2)))
+    near.flush()
+    assert near._trees_pay
+    engine = TreeMatching(EUCLIDEAN, 2, 2)
+    engine.insert(0, rng.random((400, 2)))
+    engine.insert(1, rng.random((400, 2)) + 1)
+    engine.flush()
+    assert not engine._trees_pay

@@ -30,7 +30,7 @@ def _wanted(code, q, packed, X, x, Y, price, near, beyond, stack, bound, slots, 
                 second = value
     if second <= beyond[x]:
         return y, first, second
-    least_few(code, q, packed, X, x, stack, bound, slots, sums)
+    least_few(code, q, 1.0, packed, X, x, stack, bound, slots, sums)
     for t in range(near.shape[1]):
         near[x, t] = slots[t]
     beyond[x] = sums[near.shape[1]]
@@ -57,7 +57,7 @@ def find_prices(code, q, Y, tree, X, value, objects, price):
     stack, bound = np.empty(packed.least.size, np.int64), np.empty(packed.least.size)
     slots, sums = np.empty(1, np.int64), np.empty(1)
     for t in range(objects.size):
-        least_few(code, q, packed, Y, objects[t], stack, bound, slots, sums)
+        least_few(code, q, 1.0, packed, Y, objects[t], stack, bound, slots, sums)
         price[objects[t]] = -sums[0]
 
 
@@ -106,7 +106,7 @@ def reverse_auction(code, q, tree, X, key, Y, price, owner, owned, free, n_free,
             break
         n_free -= 1
         y = free[n_free]
-        least_few(code, q, packed, Y, y, stack, bound, slots, sums)
+        least_few(code, q, 1.0, packed, Y, y, stack, bound, slots, sums)
         x, saved = slots[0], -sums[0]
         if saved - eps <= floor:
             price[y] = floor

@@ -1,10 +1,11 @@
-"""A tree of boxes that finds the points with the least sum of distance and price."""
+"""A tree of boxes that finds the points with the least sum of cost and price."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from skfrontier.algos._numba import inner
+from skfrontier.algos.geometry.matching.costs import raised
 from skfrontier.algos.geometry.matching.point_tree import box_distance, norm_distance
 
 
@@ -85,10 +86,11 @@ def reprice(packed, j, price):
 
 
 @inner
-def least_few(code, q, packed, P, i, stack, bound, slots, sums):
-    """Write the slots with the least sums of distance from column i and price, ascending, then -1.
+def least_few(code, q, power, packed, P, i, stack, bound, slots, sums):
+    """Write the slots with the least sums of cost from column i and price, ascending, then -1.
 
-    ``stack`` and ``bound`` are work arrays with an entry for each node.
+    ``stack`` and ``bound`` are work arrays with an entry for each node. Returns how many points and nodes
+    were looked at.
     """
     low, high, child, least = packed.low, packed.high, packed.child, packed.least
     points, price = packed.points, packed.price
@@ -96,18 +98,20 @@ def least_few(code, q, packed, P, i, stack, bound, slots, sums):
         slots[t], sums[t] = -1, np.inf
     last = sums.size - 1
     stack[0], bound[0] = 0, least[0]
-    top = 1
+    top, looked = 1, 0
     while top > 0:
         top -= 1
         node = stack[top]
         if bound[top] >= sums[last]:
             continue
+        looked += 1
         left = child[node, 0]
         if left < 0:
+            looked += packed.stop[node] - packed.start[node]
             for t in range(packed.start[node], packed.stop[node]):
                 if price[t] >= sums[last]:
                     continue
-                value = norm_distance(code, q, P, i, points, t) + price[t]
+                value = raised(norm_distance(code, q, P, i, points, t), power) + price[t]
                 if value < sums[last]:
                     at = last
                     while at > 0 and sums[at - 1] > value:
@@ -116,8 +120,8 @@ def least_few(code, q, packed, P, i, stack, bound, slots, sums):
                     sums[at], slots[at] = value, packed.slot[t]
             continue
         right = child[node, 1]
-        to_left = least[left] + box_distance(code, q, low, high, left, P, i)
-        to_right = least[right] + box_distance(code, q, low, high, right, P, i)
+        to_left = least[left] + raised(box_distance(code, q, low, high, left, P, i), power)
+        to_right = least[right] + raised(box_distance(code, q, low, high, right, P, i), power)
         if to_left < to_right:  # the better one is looked at first
             left, right, to_left, to_right = right, left, to_right, to_left
         if to_left < sums[last]:
@@ -126,3 +130,4 @@ def least_few(code, q, packed, P, i, stack, bound, slots, sums):
         if to_right < sums[last]:
             stack[top], bound[top] = right, to_right
             top += 1
+    return looked

@@ -7,7 +7,7 @@ keeps the first of these: the bound stays true, the matching is near the best.
 
 import numpy as np
 
-from skfrontier.algos._numba import njit
+from skfrontier.algos._numba import inner, njit
 from skfrontier.algos.geometry.matching.costs import cost_row, pair_cost
 
 
@@ -51,6 +51,15 @@ def grow(x, limit, code, q, power, matrix, X, Y, n, alive, u, v, mate_x, mate_y,
         opened[end], dist[end] = -np.inf, np.inf
         current, base = mate_y[end], nearest
 
+    augment(x, end, nearest, n_seen, code, q, power, matrix, X, Y, u, v, mate_x, mate_y, price, pred,
+            seen, seen_at)  # fmt: skip
+    return n_rows
+
+
+@inner
+def augment(x, end, nearest, n_seen, code, q, power, matrix, X, Y, u, v, mate_x, mate_y, price, pred,
+            seen, seen_at):  # fmt: skip
+    """Move the potentials of what a search from ``x`` has seen, and match along the path to ``end``."""
     u[x] += nearest
     for k in range(n_seen):
         v[seen[k]] -= nearest - seen_at[k]
@@ -62,7 +71,7 @@ def grow(x, limit, code, q, power, matrix, X, Y, n, alive, u, v, mate_x, mate_y,
         mate_x[along], mate_y[y] = y, along
         price[along] = pair_cost(code, q, power, matrix, X, along, Y, y)
         if along == x:
-            return n_rows
+            return
         y = before
 
 
@@ -102,6 +111,15 @@ def settle(y0, limit, code, q, power, matrix, X, Y, n, alive, u, v, mate_x, mate
         if nearest - v[current] < best:
             best, leaves = nearest - v[current], current
 
+    release(y0, leaves, nearest, n_seen, code, q, power, matrix, X, Y, u, v, mate_x, mate_y, price,
+            pred, seen, seen_at)  # fmt: skip
+    return n_rows
+
+
+@inner
+def release(y0, leaves, nearest, n_seen, code, q, power, matrix, X, Y, u, v, mate_x, mate_y, price,
+            pred, seen, seen_at):  # fmt: skip
+    """Move the potentials of what a search from ``y0`` has seen, and let the path end where y leaves."""
     v[y0] += nearest
     for k in range(n_seen):
         change = nearest - seen_at[k]
@@ -116,7 +134,6 @@ def settle(y0, limit, code, q, power, matrix, X, Y, n, alive, u, v, mate_x, mate
         mate_x[x], mate_y[y] = y, x
         price[x] = pair_cost(code, q, power, matrix, Y, y, X, x)
         x = following if y != y0 else -1
-    return n_rows
 
 
 @njit

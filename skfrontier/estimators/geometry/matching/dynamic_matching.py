@@ -74,8 +74,9 @@ class DynamicMatching(BaseEstimator):
         Length of a chain, and chains an update.
     max_scans : int, default=64
         Rows of distances that a search of 'anytime' may look at.
-    search : {'auto', 'dense'}, default='auto'
-        How rows are scanned: all distances of a row, vectorized.
+    search : {'auto', 'dense', 'tree'}, default='auto'
+        How 'exact' scans rows: all distances of a row, vectorized, or with trees that rule most of them out.
+        The results are the same. 'auto': trees from 4096 points a side and up to three features.
     lazy : bool, default=True
         Whether `insert` and `delete` leave the work to the next query; blocks are cheaper then.
     certify : {'auto', 'dual', 'cheap'} or False, default='auto'

@@ -9,6 +9,7 @@ from skfrontier.algos.geometry.matching.geometric import GeometricMatching
 from skfrontier.algos.geometry.matching.hub_flow import HubMatching
 from skfrontier.algos.geometry.matching.line import LineMatching
 from skfrontier.algos.geometry.matching.matrix_cache import CachedMatching
+from skfrontier.algos.geometry.matching.tree_matching import TreeMatching
 from skfrontier.estimators.geometry.matching.parameters import checked_bounds
 from skfrontier.estimators.geometry.matching.point_kinds import (
     IndexPoints,
@@ -17,6 +18,10 @@ from skfrontier.estimators.geometry.matching.point_kinds import (
 )
 
 _EXACT_UP_TO = 5000
+_TREE_FEATURES, _TREE_FROM = (
+    3,
+    4096,
+)  # features up to which, points from which trees find rows' best
 
 Engine = DualMatching | HubMatching | GeometricMatching
 
@@ -41,8 +46,15 @@ def new_engine(
         limit = int(model.max_scans) if method == "anytime" else None
         if isinstance(kind, ObjectPoints):
             return CachedMatching(kind.rows, kind.cost.power, limit)
-        on_a_line = model.method == "auto" and n_features == 1 and not isinstance(kind, IndexPoints)
-        return (LineMatching if on_a_line else DualMatching)(kind.cost, n_features, limit)
+        if isinstance(kind, IndexPoints):
+            return DualMatching(kind.cost, n_features, limit)
+        if model.method == "auto" and n_features == 1:
+            return LineMatching(kind.cost, n_features, limit)
+        if limit is None and model.search == "tree":
+            return TreeMatching(kind.cost, n_features, from_points=2)
+        if limit is None and model.search == "auto" and n_features <= _TREE_FEATURES:
+            return TreeMatching(kind.cost, n_features, from_points=_TREE_FROM)
+        return DualMatching(kind.cost, n_features, limit)
     if method == "metric":
         return HubMatching(kind.rows, n_features, kind.cost.power, int(model.stretch), rng)
     return GeometricMatching(

@@ -24,7 +24,7 @@ def check_parameters(model: Any, kind: Any) -> None:
     check_count(model.chain_depth, "chain_depth", 1, 1_000_000)
     check_count(model.max_chains, "max_chains", 0)
     check_count(model.max_scans, "max_scans")
-    check_choice(model.search, "search", ("auto", "dense"))
+    check_choice(model.search, "search", ("auto", "dense", "tree"))
     check_flag(model.lazy, "lazy")
     check_n_jobs(model.n_jobs)
     checked_certify(model.certify)
