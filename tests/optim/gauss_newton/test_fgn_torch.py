@@ -283,6 +283,115 @@ def test_state_is_saved_and_continues_identically(torch):
     )
 
 
+@pytest.mark.parametrize("half", ["float64", "float32"])
+@pytest.mark.parametrize("shift", [39.0, 60.0, 100.0, 400.0, 1e4])
+def test_hopeless_margins_are_followed_down_their_slope(torch, device, shift, half):
+    from skfrontier.nn import FastGaussNewton
+
+    # exp(-m / 2) and its square overflow, and such rows have no curvature: the step is -g / tau
+    X, _ = batch(torch, device, getattr(torch, half))
+    torch.manual_seed(0)
+    model = torch.nn.Linear(5, 4).to(X)
+    y = torch.zeros(30, dtype=torch.long, device=device)
+    with torch.no_grad():
+        model.bias[1] += shift
+        before = flat(torch, model.parameters())
+    loss = torch.nn.functional.cross_entropy(model(X), y)
+    gradient = flat(torch, torch.autograd.grad(loss, list(model.parameters())))
+    FastGaussNewton(model, lr=1.0, damping=2.0).step(X, y)
+    moved = flat(torch, model.parameters()) - before
+    tol = 1e-6 if half == "float64" else 1e-6 + 1e-7 * shift
+    torch.testing.assert_close(moved, -gradient / 2, rtol=1e-5, atol=tol)
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.3])
+def test_step_of_mixed_margins_is_the_dense_step(torch, device, weight_decay):
+    from skfrontier.nn import FastGaussNewton
+
+    model = tanh_net(torch, device)
+    with torch.no_grad():
+        model[2].weight *= 40
+    X, y = batch(torch, device)
+    margin, _ = softmax_margin(model(X).detach(), y)
+    assert margin.min() < -40
+    assert (margin > -40).any()
+    omega = torch.full_like(X[:, 0], 1 / 30)
+    expected = dense_step(torch, model, X, y, omega, 1.0, weight_decay)
+    optimizer = FastGaussNewton(
+        model, lr=1.0, damping=1.0, cg_max_iter=60, cg_tol=1e-13, weight_decay=weight_decay
+    )
+    optimizer.step(X, y)
+    error = torch.linalg.norm(flat(torch, model.parameters()) - expected)
+    assert float(error / torch.linalg.norm(expected)) <= 1e-8
+
+
+@pytest.mark.parametrize("rule", ["fixed", "lm"])
+def test_a_step_that_is_not_finite_is_not_taken(torch, rule):
+    from skfrontier.nn import FastGaussNewton
+
+    class Root(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(5, 4)
+            self.norm = torch.nn.BatchNorm1d(5)
+            self.t = torch.nn.Parameter(torch.zeros(()))
+
+        def forward(self, x):  # finite, with an infinite slope in t
+            return self.linear(self.norm(x)) + torch.sqrt(self.t) * x[:, :4]
+
+    model = Root()
+    before = {k: v.clone() for k, v in model.state_dict().items() if not k.startswith("norm.")}
+    optimizer = FastGaussNewton(model, damping_rule=rule)
+    if rule == "fixed":
+        with pytest.raises(ValueError, match="finite"):
+            optimizer.step(*batch(torch, dtype=torch.float32))
+        assert int(model.norm.num_batches_tracked) == 0
+    else:
+        assert not optimizer.step(*batch(torch, dtype=torch.float32)).accepted
+    for k, v in before.items():
+        assert torch.equal(model.state_dict()[k], v), k
+
+
+def test_batches_of_one_tied_weights_and_empty_batches(torch):
+    from skfrontier.nn import FastGaussNewton
+
+    class Tied(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = torch.nn.Linear(5, 5), torch.nn.Linear(5, 5)
+            self.b.weight = self.a.weight
+
+        def forward(self, x):
+            return self.b(torch.tanh(self.a(x)))
+
+    torch.manual_seed(0)
+    model = Tied()
+    optimizer = FastGaussNewton(model, damping_rule="lm", cg_max_iter=30)
+    X, y = batch(torch, dtype=torch.float32)
+    info = optimizer.step(X[:1], y[:1])
+    assert info.accepted
+    assert info.loss_after == pytest.approx(
+        float(torch.nn.functional.cross_entropy(model(X[:1]), y[:1]).detach()), rel=1e-5
+    )
+    assert model.a.weight is model.b.weight
+    with pytest.raises(ValueError, match="logits"):
+        optimizer.step(X[:0], y[:0])
+    with pytest.raises(ValueError, match="depend"):
+        FastGaussNewton(torch.nn.Sequential(Detached(torch))).step(X, y)
+
+
+def Detached(torch):
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(2))
+
+        def forward(self, x):
+            return x
+
+    return Module()
+
+
 def test_learning_rate_schedules_work(torch):
     from skfrontier.nn import FastGaussNewton
 

@@ -17,12 +17,15 @@ from skfrontier.algos._validation import (
     check_interval,
 )
 from skfrontier.algos.optim.gauss_newton.choice import choose_solver
+from skfrontier.algos.optim.gauss_newton.conjugate_gradients import conjugate_gradients
+from skfrontier.algos.optim.gauss_newton.curvature import Hessian
 from skfrontier.algos.optim.gauss_newton.margin import competitor_spread
 from skfrontier.algos.optim.gauss_newton.newton import (
     EPS,
     NewtonDirections,
     NewtonOptions,
     backtrack,
+    is_descent,
 )
 from skfrontier.algos.optim.gauss_newton.problem import Point, Problem
 from skfrontier.algos.optim.gauss_newton.step import damped_step, make_problem, pack, unpack
@@ -269,11 +272,34 @@ def _lbfgs(
             "maxiter": options.max_iter,
             "maxfun": 15_000 + 2 * options.max_iter,
             "gtol": options.tol,
-            "ftol": 64 * EPS,
+            "ftol": 0.0,
             "maxls": 50,
         },
     )
-    return problem.at(found.x.reshape(shape)), int(found.nit)
+    point = problem.at(found.x.reshape(shape))
+    return _polish(point, options, options.max_iter - int(found.nit), int(found.nit))
+
+
+def _polish(point: Point, options: NewtonOptions, most: int, n_iter: int) -> tuple[Point, int]:
+    """Newton steps where L-BFGS stopped because values no longer tell better from worse.
+
+    A step is kept only if it makes the gradient smaller.
+    """
+    for _ in range(most):
+        if point.gradient_norm <= options.tol:
+            break
+        delta = conjugate_gradients(
+            Hessian(point, point.problem.design.astype(np.float64)).__matmul__,
+            -point.gradient,
+            precondition=None,
+            tol=0.1,
+            max_iter=options.cg_max_iter,
+        ).x
+        following = backtrack(point, delta) if is_descent(delta, point) else None
+        if following is None or not following.gradient_norm < point.gradient_norm:
+            break
+        point, n_iter = following, n_iter + 1
+    return point, n_iter
 
 
 def _result(point: Point, n_iter: int, n_cg: int, solver: str, tol: float) -> SoftmaxFit:

@@ -8,6 +8,7 @@ import torch
 from torch.func import functional_call
 
 Tensors = list[torch.Tensor]
+LEAST_MARGIN = -40.0  # the curvature of margins below is no more than 4e-18
 
 
 def margin_of_tensors(logits: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -200,7 +201,8 @@ class FastGaussNewton(torch.optim.Optimizer):
         ------
         ValueError
             If logits are not (n_samples, n_classes) with two classes or more, targets do not fit or
-            are out of range, or the loss is not finite; parameters are then as before.
+            are out of range, or the loss is not finite, or (with damping_rule='fixed') the step;
+            parameters and buffers are then as before.
         """
         group = self.param_groups[0]
         arguments = inputs if isinstance(inputs, tuple) else (inputs,)
@@ -212,20 +214,21 @@ class FastGaussNewton(torch.optim.Optimizer):
                 torch.add(p.detach().to(d.dtype), d, alpha=group["lr"]).to(p.dtype)
                 for p, d in zip(group["params"], solution.delta, strict=True)
             ]
-            told = [batch.loss, batch.valid, solution.n_cg]
+            finite = torch.stack([new.isfinite().all() for new in trial]).all()
+            told = [batch.loss, batch.valid, finite, solution.n_cg]
             if group["damping_rule"] == "lm":
                 after, model_decrease = self._look_ahead(
                     trial, arguments, targets, batch, solution, group, rng_state, buffers
                 )
                 told += [after, model_decrease]
             # The one place where the host waits for the device.
-            loss, valid, n_cg, *ahead = torch.stack([t.double() for t in told]).tolist()
-            _refuse(loss, valid)
+            loss, valid, can_move, n_cg, *ahead = torch.stack([t.double() for t in told]).tolist()
+            _refuse(loss, valid, can_move or bool(ahead))
         except Exception:
             _restore(self._model, buffers)
             raise
         damping = group["damping"]
-        accepted = not ahead or ahead[0] <= loss + 1e-12 * abs(loss)
+        accepted = bool(can_move) and (not ahead or ahead[0] <= loss + 1e-12 * abs(loss))
         if accepted:
             with torch.no_grad():
                 for p, new in zip(group["params"], trial, strict=True):
@@ -260,10 +263,14 @@ class FastGaussNewton(torch.optim.Optimizer):
 
 @dataclass(frozen=True)
 class _Batch:
-    """A = diag(sqrt(omega w)) J at the parameters: products, right-hand side, loss."""
+    """A = diag(sqrt(omega w)) J at the parameters: products, right-hand side, loss.
+
+    The gradient of the loss is ``-A^T s - rest``; rows of ``rest`` have hardly any curvature.
+    """
 
     forward: Callable[[Tensors], torch.Tensor]
     adjoint: Callable[[torch.Tensor], Tensors]
+    rest: Tensors
     s: torch.Tensor
     omega: torch.Tensor
     labels: torch.Tensor
@@ -287,11 +294,13 @@ def _linearize(
     """One forward pass, and the products with the Jacobian of the margins and its transpose."""
     with torch.enable_grad():
         logits = model(*arguments)
-    if logits.ndim != 2 or logits.shape[1] < 2:
+    if logits.ndim != 2 or logits.shape[1] < 2 or len(logits) == 0:
         raise ValueError(
             "The model must return logits of shape (n_samples, n_classes) with two classes or more; "
             f"got {tuple(logits.shape)}."
         )
+    if not logits.requires_grad:
+        raise ValueError("The logits of the model do not depend on what is to be trained.")
     _check_targets(targets, logits, "targets")
     n_samples, n_classes = logits.shape
     dtype = _working_dtype(logits.dtype)
@@ -300,8 +309,9 @@ def _linearize(
     omega = _weights(sample_weight, n_samples, margin)
     half = torch.exp(-0.5 * margin.abs())
     root = omega.sqrt() * half / (1 + half * half)
-    # s = sqrt(omega) u / sqrt(w) = sqrt(omega) exp(-m / 2); beyond the clamp exp would overflow float32
-    s = omega.sqrt() * torch.exp(-0.5 * margin.clamp(min=-150.0))
+    # s = sqrt(omega) u / sqrt(w) = sqrt(omega) exp(-m / 2), whose square overflows float32 below -88
+    lost = margin < LEAST_MARGIN
+    s = omega.sqrt() * torch.exp(-0.5 * margin.clamp(min=LEAST_MARGIN)) * ~lost
     loss = (omega * torch.nn.functional.softplus(-margin)).sum()
     valid = _in_range(targets, n_classes) & (omega >= 0).all()
 
@@ -316,11 +326,11 @@ def _linearize(
         )
     used = [i for i, p in enumerate(pulled) if p is not None and p.requires_grad]
 
-    def adjoint(a: torch.Tensor) -> Tensors:
+    def pull(slope: torch.Tensor) -> Tensors:
         found = torch.autograd.grad(
             logits,
             params,
-            grad_outputs=(v * (root * a)[:, None]).to(logits.dtype),
+            grad_outputs=(v * slope[:, None]).to(logits.dtype),
             retain_graph=True,
             allow_unused=True,
         )
@@ -328,6 +338,9 @@ def _linearize(
             torch.zeros_like(p, dtype=dtype) if g is None else g.to(dtype)
             for g, p in zip(found, params, strict=True)
         ]
+
+    def adjoint(a: torch.Tensor) -> Tensors:
+        return pull(root * a)
 
     def forward(tangent: Tensors) -> torch.Tensor:
         # The pulled-back vector is linear in the dummy: its transpose is the product with A.
@@ -339,26 +352,25 @@ def _linearize(
         )
         return found
 
-    return _Batch(forward, adjoint, s, omega, labels, loss, valid)
+    rest = omega * torch.sigmoid(-margin) * lost
+    return _Batch(forward, adjoint, pull(rest), s, omega, labels, loss, valid)
 
 
 def _solve(batch: _Batch, group: dict[str, Any]) -> _Solution:
-    """``-(mu / tau) theta + A^T (A A^T + tau I)^-1 (s + (mu / tau) A theta)``, with tau = mu + damping."""
+    """``r + A^T (A A^T + tau I)^-1 (s - A r)``, ``r = (rest - mu theta) / tau``, tau = mu + damping."""
     mu = group["weight_decay"]
     tau = mu + group["damping"]
-    right = batch.s
-    if mu:
-        theta = [p.detach().to(batch.s.dtype) for p in group["params"]]
-        right = right + (mu / tau) * batch.forward(theta)
+    direct = [
+        (g - mu * p.detach().to(g.dtype)) / tau
+        for g, p in zip(batch.rest, group["params"], strict=True)
+    ]
     a, n_cg = _frozen_conjugate_gradients(
         lambda t: batch.forward(batch.adjoint(t)) + tau * t,
-        right,
+        batch.s - batch.forward(direct),
         tol=group["cg_tol"],
         n_iter=group["cg_max_iter"],
     )
-    delta = batch.adjoint(a)
-    if mu:
-        delta = [d - (mu / tau) * t for d, t in zip(delta, theta, strict=True)]
+    delta = [d + r for d, r in zip(batch.adjoint(a), direct, strict=True)]
     return _Solution(delta, n_cg)
 
 
@@ -410,7 +422,7 @@ def _weights(
     return weight / weight.sum()
 
 
-def _refuse(loss: float, valid: float) -> None:
+def _refuse(loss: float, valid: float, can_move: bool) -> None:
     if not valid:
         raise ValueError(
             "targets must be classes of the logits, and sample_weight not negative; "
@@ -418,6 +430,8 @@ def _refuse(loss: float, valid: float) -> None:
         )
     if loss != loss or loss in (float("inf"), float("-inf")):
         raise ValueError(f"The loss of the batch is {loss}; nothing was changed.")
+    if not can_move:
+        raise ValueError("The step of the batch is not finite, its loss is; nothing was changed.")
 
 
 def _working_dtype(dtype: torch.dtype) -> torch.dtype:
