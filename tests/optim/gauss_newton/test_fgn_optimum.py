@@ -73,7 +73,10 @@ def test_lbfgs_goes_on_where_values_no_longer_tell(C):
         model = FastGaussNewtonClassifier(C=C, solver="lbfgs", tol=1e-8, max_iter=5000).fit(X, y)
     best = FastGaussNewtonClassifier(C=C, solver="newton", tol=1e-8).fit(X, y)
     assert model.gradient_norm_ <= 1e-8
-    np.testing.assert_allclose(model.coef_, best.coef_, atol=1e-5)
+    assert abs(model.objective_ - best.objective_) <= 1e-8  # the bar of the optimum
+    # the intercept takes the place of the constant columns, whose own weights are ill determined
+    np.testing.assert_allclose(model.coef_[:, :10], best.coef_[:, :10], atol=1e-5)
+    np.testing.assert_allclose(model.predict_proba(X), best.predict_proba(X), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", LOADERS)
@@ -224,3 +227,14 @@ def test_the_solver_that_is_chosen(n, d, C, tol, expected):
 def test_digits_are_left_to_lbfgs():
     X, y = standardised("digits")
     assert FastGaussNewtonClassifier(max_iter=500).fit(X[:1000], y[:1000]).solver_ == "lbfgs"
+
+
+@pytest.mark.parametrize("solver", ["newton", "fgn", "lbfgs"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("scale", [1e150, 1e200])
+def test_rows_whose_squares_overflow_come_to_an_end(solver, n_classes, scale):
+    X, y = scale * np.random.default_rng(0).standard_normal((60, 10)), np.arange(60) % n_classes
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = FastGaussNewtonClassifier(solver=solver).fit(X, y)
+    assert np.isfinite(model.coef_).all()

@@ -13,6 +13,7 @@ from skfrontier.algos.optim.gauss_newton.problem import Design, Point, Problem
 DROPPED_SHARE = 0.3  # of the diagonal that F leaves out, in the metric
 SUFFICIENT_DECREASE = 1e-4
 MOST_HALVINGS = 40
+MOST_METRICS = 40  # each ten times the last; rounding needs a few, an overflow has no end
 LEAST_SINGLE_WORK = 1_000_000  # n d C from which float32 saves time
 EPS = float(np.finfo(np.float64).eps)
 
@@ -56,13 +57,14 @@ class DirectionSolver:
         else:
             metric = Metric.uniform(point, self.options.damping)
         rows = Rows.at(point, self.design)
-        while True:
+        for _ in range(MOST_METRICS):
             try:
                 return DampedCurvature(rows, self.XXt, metric)
             except linalg.LinAlgError:
                 if self.dtype is np.float32:
-                    raise
+                    break
                 metric = metric.times(10.0)  # any positive metric is a valid preconditioner
+        raise linalg.LinAlgError("A damped Gram matrix is not positive definite.")
 
 
 class NewtonDirections:
@@ -85,7 +87,10 @@ class NewtonDirections:
                 return result.x
         if self._double is None:
             self._double = DirectionSolver(self.problem, np.float64, self.options)
-        result = self._double.solve(point)
+        try:
+            result = self._double.solve(point)
+        except linalg.LinAlgError:  # the Gram matrix overflows
+            return -point.gradient
         self.n_cg += result.n_iter
         if is_descent(result.x, point):
             return result.x
