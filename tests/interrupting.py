@@ -19,6 +19,8 @@ def interrupted_at(moment: int, work: Callable[[], object]) -> bool:
             sys.setprofile(None)
             signal.raise_signal(signal.SIGINT)
 
+    # where tests run in the background, interrupts may be ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.setprofile(count)
     try:
         work()
@@ -26,6 +28,7 @@ def interrupted_at(moment: int, work: Callable[[], object]) -> bool:
         return True
     finally:
         sys.setprofile(None)
+        signal.signal(signal.SIGINT, before)
     return calls >= moment
 
 

@@ -8,6 +8,14 @@ import pytest
 from skfrontier.algos._interrupts import undivided
 
 
+@pytest.fixture(autouse=True)
+def interrupts_are_heard():
+    """Where tests run in the background, interrupts may be ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupted_work(done):
     with undivided():
         with undivided():
@@ -46,3 +54,10 @@ def test_other_threads_go_on_as_ever():
     thread.start()
     thread.join()
     assert done == [signal.default_int_handler]
+
+
+def test_ignored_interrupts_stay_ignored():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with undivided():
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
