@@ -25,7 +25,8 @@ def sweep(L: np.ndarray, n_jobs: Any = None) -> tuple[np.ndarray, bool]:
         return T.astype(np.float16), finite
     T = np.empty_like(L)
     L = L[:]
-    L.flags.writeable = False  # one compilation, and the same rounding, for write-protected input too
+    # one compilation, and the same rounding, for write-protected input too
+    L.flags.writeable = False
     jobs = joblib.effective_n_jobs(n_jobs)
     if jobs == 1:
         return T, math.isfinite(_invert_rows(L, T))
